@@ -1,5 +1,5 @@
-//! Time as the election sees it: a monotonic clock that counts suspend, and a wall clock for
-//! display. The only file that reads a clock.
+//! Clock: a monotonic clock that counts suspend, and a wall clock for display.
+//! No other file reads a clock.
 
 use std::fmt;
 use std::future::Future;
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 pub struct Moment(Duration);
 
 impl Moment {
-    /// The moment at `since_origin` after the clock's origin.
+    /// The moment `since_origin` after the clock's origin.
     #[must_use]
     pub const fn from_origin(since_origin: Duration) -> Self {
         Self(since_origin)
@@ -26,13 +26,13 @@ impl Moment {
         self.0
     }
 
-    /// This moment and `later`; saturates at the end of time.
+    /// This moment plus `later`; saturates at the end of time.
     #[must_use]
     pub const fn after(self, later: Duration) -> Self {
         Self(self.0.saturating_add(later))
     }
 
-    /// This moment less `earlier`; saturates at the origin.
+    /// This moment minus `earlier`; saturates at the origin.
     #[must_use]
     pub const fn before(self, earlier: Duration) -> Self {
         Self(self.0.saturating_sub(earlier))
@@ -54,39 +54,39 @@ impl Moment {
     }
 }
 
-/// A future that ends at a moment of the clock that made it.
+/// A future that resolves at a moment of the clock that made it.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Where an elector reads the time and waits for it.
+/// The clock that an elector reads, and waits by.
 ///
-/// The default is [`BootClock`], and [`TokioClock`] if tokio's time is paused when the elector is
+/// The default is [`BootClock`], or [`TokioClock`] if tokio's time is paused when the elector is
 /// made, as in a test with `start_paused`.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
-    /// Now. Must never go back, and must go on while the machine is suspended.
+    /// The present moment. Must never go back, and must go on while the machine is suspended (A2).
     fn now(&self) -> Moment;
 
-    /// Now as people write it, for `acquireTime` and `renewTime`. No decision rests on it.
+    /// The wall-clock time, for `acquireTime` and `renewTime`. The election decides by it only with
+    /// `trust_wall_clocks_within` (A8).
     fn wall(&self) -> Timestamp;
 
-    /// Ends when [`now`](Self::now) has reached `deadline`, or a little later.
+    /// Resolves when [`now`](Self::now) has reached `deadline`, or a little later.
     fn sleep_until(&self, deadline: Moment) -> Sleep;
 
-    /// The moment of the [`BootClock`] at which this clock will show `moment`, if both go on as
-    /// fast: a [`Watchdog`](crate::Watchdog) waits for that one, whatever clock its elector
-    /// has. For a clock of your own the default will do.
+    /// The moment of the [`BootClock`] at which this clock will show `moment`, if both run at one
+    /// rate. A [`Watchdog`](crate::Watchdog) waits for it, whatever clock its elector has. The
+    /// default suits a clock of your own.
     fn boot_moment(&self, moment: Moment) -> Moment {
-        // In this order a suspend between the two makes it too early, and not too late.
+        // In this order a suspend between the two reads makes the result too early, never too late.
         let boot = BootClock.now();
         boot.after(moment.since(self.now()))
     }
 }
 
-/// Wakes at least this often, because tokio's timers stand still during suspend and this clock does
-/// not.
+/// The longest single sleep: tokio's timers stand still during suspend, and this clock does not.
 const SLICE: Duration = Duration::from_millis(500);
 
-/// Linux' `CLOCK_BOOTTIME`: monotonic, and goes on during suspend. On other systems the best
-/// monotonic clock there is.
+/// Linux' `CLOCK_BOOTTIME`: monotonic, and goes on during suspend. On other systems it is
+/// `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BootClock;
 
@@ -148,13 +148,13 @@ impl Default for TokioClock {
     }
 }
 
-/// The clock of an elector that was given none. Under tokio's paused time the machine's clock
-/// nearly stands still: no lease would run out.
+/// The clock of an elector without a configured one. Under tokio's paused time the machine's clock
+/// nearly stands still, so that no lease would expire.
 pub(crate) fn default_clock() -> Arc<dyn Clock> {
     if is_paused() { Arc::new(TokioClock::new()) } else { Arc::new(BootClock) }
 }
 
-/// Whether tokio's time stands still while the machine's goes on.
+/// Whether tokio's time stands still while the machine's clock goes on.
 fn is_paused() -> bool {
     let (tokio, machine) = (tokio::time::Instant::now(), BootClock.now());
     while BootClock.now() == machine {

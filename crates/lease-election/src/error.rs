@@ -1,4 +1,4 @@
-//! Errors: what can be wrong with a configuration, and how a store says that a call failed.
+//! Errors: an unusable configuration, and the ways in which a call to a store fails.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,9 +12,9 @@ pub struct ConfigError {
     pub field: &'static str,
     /// The value, as text, cut to 256 bytes.
     pub value: String,
-    /// What it must satisfy, with the numbers.
+    /// The bound that it breaks, with the numbers.
     pub bound: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: &'static str,
 }
 
@@ -26,14 +26,13 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Why a call to a [`LeaseStore`](crate::LeaseStore) failed, told apart by what the elector may
-/// conclude from it.
+/// Why a call to a [`LeaseStore`](crate::LeaseStore) failed, by what the elector may conclude.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no such Lease (update).
+    /// The Lease does not exist (update).
     NotFound,
-    /// The version is not current any more (update), or the Lease exists already (create).
+    /// The version is no longer current (update), or the Lease exists already (create).
     Conflict,
     /// The server refused, and certainly did not apply the write: bad request, no permission,
     /// invalid object, no such namespace.
@@ -45,24 +44,23 @@ pub enum StoreError {
     },
     /// The server is overloaded and did not look at the request.
     TooManyRequests {
-        /// How long it asks to be left alone.
+        /// How long the server asks clients to wait.
         retry_after: Option<Duration>,
     },
     /// The version asked for is too old to watch from.
     Expired,
-    /// The write was applied, and what stands there now is not what was written: somebody between
-    /// here and the store changes records, admission for example. No term can rest on such a
-    /// record.
+    /// The server applied the write, but stored another record: admission changed it, for example.
+    /// No term can rest on such a record.
     Altered {
         /// The first field that differs, as the Lease calls it.
         field: &'static str,
     },
-    /// Nobody knows whether the write was applied, or but a part of it was: no answer in time, a
+    /// The outcome is unknown, or the server applied only a part of the write: no answer in time, a
     /// broken connection, a server error.
     Unknown {
-        /// What is known.
+        /// The known details.
         message: String,
-        /// How long the server asks to be left alone.
+        /// How long the server asks clients to wait.
         retry_after: Option<Duration>,
     },
 }
@@ -74,7 +72,7 @@ impl StoreError {
         Self::Unknown { message: message.into(), retry_after: None }
     }
 
-    /// How long the server asks to be left alone, if it does.
+    /// How long the server asks clients to wait, if it does.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -109,8 +107,7 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Text of others as it may stand in a message or a log line: control characters escaped, cut at
-/// 256 bytes.
+/// Foreign text for a message or a log line: control characters escaped, cut at 256 bytes.
 pub(crate) fn shown(text: &str) -> String {
     let mut out = String::new();
     for piece in text
