@@ -1,6 +1,5 @@
-//! Driver: one campaign and one term. It sends what the candidate says, feeds it the answers, runs
-//! the work beside it, and keeps the order stop, join, release. All decisions about the lease are
-//! the candidate's.
+//! Driver: one campaign and one term: requests, work, and the order stop, join, release. The
+//! candidate makes all decisions about the lease.
 
 use std::any::Any;
 use std::future::Future;
@@ -40,7 +39,7 @@ pub(crate) enum Ended<R> {
 }
 
 impl<R> Ended<R> {
-    /// A panic goes on here.
+    /// Resumes a panic.
     pub(crate) fn into_outcome(self) -> Outcome<R> {
         match self {
             Self::With(outcome) => outcome,
@@ -49,24 +48,23 @@ impl<R> Ended<R> {
     }
 }
 
-/// What ended the wait for the work.
+/// Why the driver stopped waiting for the work.
 enum Interrupt<R> {
     Joined(Result<R, JoinError>),
     Overran,
-    /// The term was over from this moment on, which may be long ago: the machine was suspended, the
-    /// process was stopped.
+    /// When the term ended: long ago, if the machine was suspended or the process was stopped.
     Lost(Moment),
 }
 
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     candidate: OwnedMutexGuard<Candidate>,
-    /// Goes to the work when there is one.
+    /// Moves into the task of the work.
     at_work: Option<OwnedMutexGuard<()>>,
     feed: Feed,
     inquiry: Inquiry,
     request: Option<Request>,
-    /// Over the term under way, if somebody watches over the elector's.
+    /// Watches the current term, if the elector has a watchdog.
     watch: Option<Arc<dyn TermWatch>>,
     stop: StopSignal,
     maintenance: watch::Receiver<bool>,
@@ -74,7 +72,7 @@ pub(crate) struct Driver {
     account: Account,
 }
 
-/// Asked to stop by a handle, or abandoned by the caller of `run`.
+/// Set by a stop handle, or by a caller that drops the future of `run`.
 struct StopSignal {
     stop: watch::Receiver<bool>,
     abandoned: watch::Receiver<()>,
@@ -104,8 +102,8 @@ impl StopSignal {
     }
 }
 
-/// Runs as soon as no other run of the elector does, and no work that outlived one; not at all if
-/// it is stopped before.
+/// Waits until the elector has no other run and no work that outlived one, then runs. A stop during
+/// that wait returns `NeverLed`.
 pub(crate) async fn run<F, Fut, R>(
     shared: Arc<Shared>,
     abandoned: watch::Receiver<()>,
@@ -138,7 +136,7 @@ impl Driver {
         stop: StopSignal,
         account: Account,
     ) -> Self {
-        // No work runs now, however the run before this one ended.
+        // The lock `at_work` is held: no work runs, however the previous run ended.
         let now = shared.clock.now();
         candidate.resume(now);
         stand_back(&shared, candidate.may_stand_from(now).is_some());
@@ -180,7 +178,7 @@ impl Driver {
         }
     }
 
-    /// Until this elector leads, or is stopped.
+    /// Campaigns until this elector leads or is stopped.
     async fn campaign(&mut self) -> Option<Tenure> {
         let mut declined_runs_out = None;
         while !self.stop.is_set() {
@@ -200,13 +198,13 @@ impl Driver {
                     self.account.release(Release::NotDue);
                     return Some(tenure);
                 }
-                // Sent before the maintenance began: nobody is to wait for one that does not lead.
+                // Sent before maintenance began: standbys must not wait for this lease.
                 self.decline(tenure.until).await;
                 self.stand_on();
                 declined_runs_out = Some(tenure.sent.after(self.shared.config.lease_duration()));
             }
         }
-        // A decline that failed is told of only while the lease that it left may run.
+        // A failed decline is reported only while the declined lease may still run.
         let (_, declined) = self.account.told();
         if declined != Release::Failed
             || declined_runs_out.is_some_and(|at| self.shared.clock.now() >= at)
@@ -222,16 +220,16 @@ impl Driver {
         None
     }
 
-    /// Stopped for good: before the lease is given back, or it is granted to this one again. An
-    /// abandoned run has said so when it was dropped, and another may stand by now.
+    /// Begins to withdraw the LeaseCandidate after a stop, or the controller grants it the lease
+    /// again. A dropped run has done so already, and another campaign may stand by now.
     fn stand_no_more(&self) {
         if let Some(standing) = self.shared.standing.as_ref().filter(|_| self.stop.is_asked()) {
             standing.unwant();
         }
     }
 
-    /// The campaign goes on after a decline, for which the candidate was taken back; a maintenance
-    /// that ended meanwhile leaves nothing behind.
+    /// Lets the LeaseCandidate stand again after a decline, which withdrew it. The bar is set anew,
+    /// because maintenance may have ended meanwhile.
     fn stand_on(&self) {
         if let Some(standing) = self.shared.standing.as_ref().filter(|_| !self.stop.is_set()) {
             standing.bar(self.shared.is_barred());
@@ -274,8 +272,8 @@ impl Driver {
         let mut work: JoinHandle<R> = tokio::spawn(async move {
             let _at_work = at_work;
             if !leadership.is_valid() {
-                // The term ended before its work was begun, and so it has none: whoever attends to
-                // it drops this.
+                // The term ended before its work began: the work never starts, and `attend` drops
+                // this task.
                 std::future::pending::<()>().await;
             }
             let _working = Working::begin(watch);
@@ -288,9 +286,9 @@ impl Driver {
                 self.candidate.abdicate(shared.clock.now());
                 ended
             }
-            // A store or a clock that panics must not leave work behind that nobody attends: the
-            // next run would start beside it. Neither is asked anything until the work
-            // is gone: what panicked once may panic again.
+            // After a panic of the store or the clock the driver drops and joins the work: the next
+            // run would start beside it. Until then it calls neither of the two, because either may
+            // panic again.
             Err(panic) => {
                 term.break_off();
                 let _ = join_dropped(&shared, &mut work).await;
@@ -302,7 +300,7 @@ impl Driver {
         ended
     }
 
-    /// One term, from the start of its work to the release: the work has ended when this returns.
+    /// Runs one term, from the start of its work to the release. Returns after the work has ended.
     async fn attend<R>(
         &mut self,
         term: &Arc<Term>,
@@ -322,7 +320,7 @@ impl Driver {
                 }
                 self.work_ended();
                 if in_term && joined.is_err() {
-                    // It did not await what it sent.
+                    // The work panicked, so it did not await its requests (A4).
                     self.candidate.break_off(shared.clock.now());
                 }
                 if in_term && config.release_on_stop() {
@@ -351,8 +349,8 @@ impl Driver {
                 stand_back(&shared, true);
                 self.note_length(began, ended);
                 self.watch.iter().for_each(|watch| watch.term_ended(ended));
-                // Counted from the end of the term, not from its discovery: when the margin is
-                // over, another may be at work.
+                // The margin counts from the end of the term, not from its discovery: after it,
+                // another candidate's work may run.
                 let margin = shared.clock.sleep_until(ended.after(config.stop_margin()));
                 tokio::select! {
                     biased;
@@ -370,7 +368,7 @@ impl Driver {
         after_loss(joined)
     }
 
-    /// Renews while the work goes on. The term is good until `until` if no renewal succeeds.
+    /// Renews while the work runs. If no renewal succeeds the term ends at `until`.
     async fn accompany<R>(
         &mut self,
         term: &Arc<Term>,
@@ -383,7 +381,7 @@ impl Driver {
         let mut drains_since: Option<Moment> = None;
         loop {
             let mut renewed = None;
-            // The note may have come with the news of the acquisition, or of a renewal.
+            // The controller's note may arrive with the answer to the acquisition or to a renewal.
             if drains_since.is_none() && self.candidate.is_unpreferred() {
                 tracing::info!(
                     lease = self.shared.config.name(),
@@ -416,7 +414,7 @@ impl Driver {
                     drains_since = Some(clock.now());
                 }
                 () = sleep_until(&clock, drains_since.map(|since| since.after(drain_timeout))) => return Interrupt::Overran,
-                // Ended by `verify_remote`, or found to be expired by whoever asked first.
+                // `verify_remote` ended the term, or a check of its validity found it expired.
                 _ = term.lost() => return lost(until),
                 news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => match news {
                     News::Renewed(until) => renewed = Some(until),
@@ -428,8 +426,8 @@ impl Driver {
                 },
             }
             if let Some(renewed) = renewed {
-                // The watchdog first: a thread that is held up in between must not have it act
-                // within a term that goes on.
+                // Extends the watchdog first: if this thread stalls in between, the watchdog must
+                // not act within a valid term.
                 self.watch.iter().for_each(|watch| watch.term_extends(renewed));
                 if !term.extend(renewed) {
                     return lost(until);
@@ -450,7 +448,8 @@ impl Driver {
         self.account.term_ended(ended.since(began));
     }
 
-    /// After the work of a term, before the release; once more for good after whatever came then.
+    /// Clears the term and announces its end. Idempotent: `attend` calls it before the release,
+    /// `lead` on every path.
     fn work_ended(&self) {
         self.shared.work.set(None);
         let ended = self.shared.term.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -470,8 +469,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // Where a runtime goes away with its tasks nobody has ended the term, and the next run may
-        // lead at once.
+        // If the runtime shuts down nothing else ends the term, and the next run may lead at once.
         if let Some(term) = self.shared.term.lock().unwrap_or_else(PoisonError::into_inner).take() {
             term.break_off();
             self.shared.counters.lost(&term.loss());
@@ -483,17 +481,17 @@ impl Drop for Driver {
 /// # Cancel safety
 /// Dropping the future loses nothing.
 async fn switched_on(switch: &mut watch::Receiver<bool>) {
-    // Its sender is the elector's, and lives as long as its driver.
+    // Never fails: the driver holds the sender through `Shared`.
     let _ = switch.wait_for(|on| *on).await;
 }
 
-/// What the work of a lost term has sent may land, or no longer.
+/// Tells the standing whether requests of a lost term's work may still land.
 fn stand_back(shared: &Shared, uncleared: bool) {
     shared.standing.iter().for_each(|standing| standing.await_clear(uncleared));
 }
 
-/// Drops the work at its next await. Until it gets there this elector does not stand: it could not
-/// lead.
+/// Drops the work at its next await and joins it. Meanwhile the LeaseCandidate does not stand,
+/// because this elector cannot lead.
 async fn join_dropped<R>(shared: &Shared, work: &mut JoinHandle<R>) -> Result<R, JoinError> {
     work.abort();
     stand_back(shared, true);
@@ -516,7 +514,7 @@ fn after_loss<R>(joined: Result<R, JoinError>) -> Ended<R> {
     }
 }
 
-/// A loss as it may stand in a log line: the other's identity is its own choice.
+/// Escapes a loss for a log line: another holder chooses its identity freely.
 fn loss_kind(loss: &Loss) -> Loss {
     match loss {
         Loss::TakenOver { by } => Loss::TakenOver { by: shown(by) },

@@ -1,5 +1,4 @@
-//! Account: what a campaign tells beside its outcome: how long its term was, and what became of the
-//! lease.
+//! Account: the length of a campaign's term, and what became of its lease.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,24 +7,25 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Release {
-    /// There was nothing to give back: the elector did not lead, or no longer when the work ended,
-    /// or the work did not end in time, or the elector is to give nothing back
+    /// Nothing to release: the elector did not lead, lost its term before the work ended, dropped
+    /// the work, or never releases
     /// ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
     #[default]
     NotDue,
-    /// The lease was given back.
+    /// The lease was released.
     GivenBack,
-    /// The server did not say in time that it took the release, or the lease was another's by then:
-    /// if not, it runs out.
+    /// The server did not confirm the release in time, or another candidate held the lease by then.
+    /// If no other candidate holds it, it expires.
     Failed,
 }
 
-/// Written by the driver of one campaign, read by who runs it when that has ended. Clones are one.
+/// The driver of one campaign writes it; the caller reads it afterwards. Clones are the same
+/// account.
 #[derive(Clone, Default)]
 pub(crate) struct Account(Arc<Mutex<(Duration, Release)>>);
 
 impl Account {
-    /// A term has ended, after so long, and nothing was given back yet.
+    /// Notes that a term of this length has ended, and that nothing is released yet.
     pub(super) fn term_ended(&self, lasted: Duration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (lasted, Release::NotDue);
     }
@@ -34,7 +34,7 @@ impl Account {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = release;
     }
 
-    /// How long the term was, zero if there was none; and what became of the lease.
+    /// The length of the term, zero if there was none, and what became of the lease.
     pub(crate) fn told(&self) -> (Duration, Release) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

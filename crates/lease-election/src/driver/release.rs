@@ -1,5 +1,5 @@
-//! Release: how a lease is given back, and how one is looked for that may have been got unnoticed.
-//! When that may be is the candidate's to say.
+//! Release: how the driver releases a lease, and finds an acquisition that was applied unnoticed.
+//! The candidate says when a lease may be released.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,19 +11,17 @@ use crate::clock::Moment;
 use crate::error::StoreError;
 use crate::planted::planted;
 
-/// How often a stopped candidate writes in the place of an acquisition that may still be applied,
-/// at the most.
+/// How often, at most, a stopped candidate forestalls an acquisition that may still be applied.
 const FORESTALLS: u32 = 3;
 
-/// Why a lease was not given back.
+/// Why a lease was not released.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum NotReleased {
-    /// The term was over before.
+    /// The term had ended before.
     Lost,
-    /// In time.
+    /// No certain answer came in time.
     NoAnswer,
-    /// No attempt was due in time, because the server failed or asked to be left alone: waiting
-    /// that out would only delay the end of the run.
+    /// No attempt was due in time, because the server failed or asked for a pause.
     Silenced,
 }
 
@@ -40,8 +38,8 @@ impl fmt::Display for NotReleased {
 }
 
 impl Driver {
-    /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody
-    /// waits for nobody.
+    /// After a stop, releases a grant of the server's controller that was not claimed: other
+    /// candidates would wait for it in vain.
     pub(super) async fn decline_grant(&mut self) {
         if self.shared.config.release_on_stop()
             && self.request.is_none()
@@ -51,9 +49,10 @@ impl Driver {
         }
     }
 
-    /// Stopped before it led: an acquisition that may have been applied is looked for and given
-    /// back, and one that may still be applied is forestalled, and so is what an earlier term
-    /// left behind, so that nobody waits a whole lease for nobody.
+    /// Cleans up after a stop that came before the term, so that no candidate waits a whole lease
+    /// in vain. An acquisition that may have been applied is looked for and released. A free record
+    /// takes the place of an acquisition that may still be applied, and of a lease that an earlier
+    /// term left behind.
     pub(super) async fn give_up(&mut self) {
         if planted("stop-strands") {
             return;
@@ -61,7 +60,7 @@ impl Driver {
         let writes = self.request.as_ref().is_some_and(|request| request.writes);
         let owes = self.candidate.may_have_acquired() || self.candidate.is_left_behind();
         if !writes && !owes && self.shared.standing.is_none() {
-            // Nobody needs the answer to a read any more: there is no grant that it might tell of.
+            // Outside coordinated election no grant can come with the answer to a read.
             self.request = None;
             return;
         }
@@ -77,7 +76,7 @@ impl Driver {
             if self.request.is_none() {
                 let due = not_before.max(self.candidate.silent_until());
                 if due >= end {
-                    // Waiting that out would only delay the end of the run.
+                    // Waiting longer would only delay the end of the run.
                     return;
                 }
                 if clock.now() < due {
@@ -95,7 +94,8 @@ impl Driver {
             let was_read = matches!(reply, Reply::Read(_, Ok(_)));
             let failed = match &reply {
                 Reply::Read(_, answer) => answer.is_err(),
-                // Whatever became of the acquisition, a read tells; and it does after a conflict.
+                // After an acquisition, and after a conflict, a read follows at once: it shows what
+                // was applied.
                 Reply::Written(write, answer) => {
                     let is_last = write.purpose == Purpose::Release;
                     is_last && answer.as_ref().is_err_and(|error| *error != StoreError::Conflict)
@@ -122,7 +122,7 @@ impl Driver {
         }
     }
 
-    /// Gives back a lease under which no work was begun.
+    /// Releases a lease under which no work began.
     pub(super) async fn decline(&mut self, until: Moment) {
         if self.shared.config.release_on_stop() {
             self.release(until, None).await;
@@ -132,15 +132,14 @@ impl Driver {
         self.candidate.abdicate(self.shared.clock.now());
     }
 
-    /// When two requests may have been answered, or not, after nothing is left of work that was not
-    /// wound up.
+    /// When two requests are answered or have timed out, counted from `clear_from` if that is later
+    /// than now.
     fn two_requests_from_clear(&self) -> Moment {
         let from = self.shared.clock.now().max(self.candidate.clear_from());
         from.after(self.shared.config.request_timeout().saturating_mul(2))
     }
 
-    /// Keeps the lease, renewed, for as long as anything that work which was not wound up has sent
-    /// may land.
+    /// Renews the lease for as long as requests of work that was not wound up may land (A4).
     pub(super) async fn outlast_work(&mut self) {
         let clock = Arc::clone(&self.shared.clock);
         let from = self.candidate.clear_from();
@@ -158,8 +157,7 @@ impl Driver {
         }
     }
 
-    /// Gives the lease back, within what is left of the hold and not longer than two requests may
-    /// take.
+    /// Releases the lease, within the rest of the hold and at most two request time-outs.
     pub(super) async fn release(&mut self, until: Moment, successor: Option<String>) {
         self.candidate.name_successor(successor);
         let shared = Arc::clone(&self.shared);
@@ -183,7 +181,7 @@ impl Driver {
         self.withdraw(until).await;
         let end = until.min(self.two_requests_from_clear());
         let mut timeout = clock.sleep_until(end);
-        // An answer under way is waited for first: the release is conditional on the version it
+        // Waits for the request in flight first: the release is conditional on the version that it
         // brings.
         while self.request.is_some() {
             tokio::select! {
@@ -220,8 +218,8 @@ impl Driver {
         }
     }
 
-    /// In a coordinated election one that goes for good takes its candidate back before the lease:
-    /// the controller would grant it the lease once more.
+    /// Withdraws the LeaseCandidate before the release, unless another campaign needs it: otherwise
+    /// the controller grants the lease to it again.
     async fn withdraw(&mut self, until: Moment) {
         let Some(standing) = &self.shared.standing else { return };
         let others = if self.stop.is_asked() {

@@ -1,5 +1,4 @@
-//! One turn of the driver: sends what is due, takes in answers and events, minds the deadline,
-//! until something happened that matters.
+//! Turn: sends due requests and feeds answers and events to the candidate, until there is news.
 
 use std::sync::Arc;
 
@@ -15,13 +14,13 @@ use crate::record::StoredLease;
 use crate::shared::Shared;
 use crate::standing::Changes;
 
-/// The answer to the request under way.
+/// The answer to the request in flight.
 pub(super) enum Reply {
     Read(Read, Result<Option<StoredLease>, StoreError>),
     Written(Box<Write>, Result<StoredLease, StoreError>),
 }
 
-/// A request under way.
+/// A request in flight.
 pub(super) struct Request {
     pub(super) writes: bool,
     reply: BoxFuture<'static, Reply>,
@@ -34,7 +33,7 @@ pub(super) async fn sleep_until(clock: &Arc<dyn Clock>, deadline: Option<Moment>
     }
 }
 
-/// The answer to the request under way; never, if there is none.
+/// Waits for the answer to the request in flight; pending for ever without one.
 ///
 /// # Cancel safety
 /// The request stays under way.
@@ -49,9 +48,9 @@ pub(super) async fn reply(request: &mut Option<Request>) -> Reply {
     }
 }
 
-/// One thing after the other until something happened that matters: sends what is due, takes in
-/// answers and events, minds the deadline. Ends too, with no news, when nothing is under way and
-/// the next attempt is not due before `horizon`.
+/// Works until there is news: sends due requests, takes in answers and events, and watches the
+/// deadline. With a `horizon` it also returns, without news, when nothing is in flight and the next
+/// attempt is not due before then.
 ///
 /// # Cancel safety
 /// Requests and the watch stay under way.
@@ -66,7 +65,7 @@ pub(super) async fn turn(
     loop {
         let now = shared.clock.now();
         let standing = shared.standing.as_ref().map(|standing| {
-            // A term goes on, however cold.
+            // A warm-up ends no term.
             let barred = match candidate.is_leading() {
                 true => shared.maintenance.is_on(),
                 false => shared.is_barred(),
@@ -114,7 +113,7 @@ pub(super) async fn turn(
                 let before = candidate.observation().version().cloned();
                 let news = absorb(shared, candidate, reply);
                 if silent && !candidate.is_leading() && candidate.observation().version() != before.as_ref() {
-                    // The read told what the watch had not.
+                    // The read found what the watch had missed.
                     feed.restart();
                     doubt_connection(shared);
                     shared.counters.watching(false);
@@ -269,8 +268,7 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
     news
 }
 
-/// Counts a lease that was left behind and is given back: by a write of which this tells, however
-/// it was answered.
+/// Counts a belated release, whether the write's answer, a read or an event shows it.
 fn note_return(shared: &Shared, candidate: &Candidate, was_left_behind: bool) {
     if was_left_behind && candidate.has_given_back() {
         shared.counters.count(|stats| &mut stats.releases);
@@ -278,7 +276,7 @@ fn note_return(shared: &Shared, candidate: &Candidate, was_left_behind: bool) {
     }
 }
 
-/// The LeaseCandidate is watched through the same.
+/// The LeaseCandidate's watch uses the same connection.
 fn doubt_connection(shared: &Shared) {
     if let Some(standing) = &shared.standing {
         standing.doubt_connection();
@@ -287,13 +285,13 @@ fn doubt_connection(shared: &Shared) {
 
 fn start_cold(shared: &Shared, candidate: &mut Candidate) {
     if shared.config.wall_clock_bound().is_some() {
-        // In this order: a suspend between the two makes it wait longer.
+        // In this order: a suspend between the two readings makes the candidate wait longer.
         let wall = shared.clock.wall();
         candidate.start_cold(wall, shared.clock.now());
     }
 }
 
-/// Tells observers who holds the lease, if that changed, and whose conflicts were races.
+/// Publishes the holder of the lease if it changed, and tells the counters the current version.
 fn note_leader(shared: &Shared, candidate: &Candidate) {
     if *candidate.observation() != Observation::Unknown {
         shared.counters.saw(candidate.observation().version());
