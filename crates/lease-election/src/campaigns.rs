@@ -1,5 +1,4 @@
-//! Campaigns: one term after another, with the pauses between them. What a pause is after which
-//! term is `pause`'s to say.
+//! Campaigns: one campaign after another, with the pauses between them.
 
 use std::fmt;
 use std::future::Future;
@@ -12,19 +11,18 @@ use crate::pause::Pauses;
 use crate::shared::Outcome;
 use crate::standing::{Leaving, Stood};
 
-/// Campaigns again and again, with a loop of your own around [`run`](Self::run): for what
-/// [`run_forever`](LeaderElector::run_forever) does not let you do between two terms, with the same
-/// pauses.
+/// Campaigns repeatedly, with a loop of your own around [`run`](Self::run): for steps between two
+/// terms that [`run_forever`](LeaderElector::run_forever) does not allow. The pauses are the same.
 ///
-/// After work that returned by itself, a [`step_down`](Leadership::step_down) too, it waits one
-/// retry period, so that others have a chance and nothing spins. So it does after a term that was
-/// lost within a retry period (something empties the Lease, or deletes it, again and again), and
-/// twice as long each time in a row, up to a whole lease. After any other loss it campaigns again
-/// at once.
+/// After work that returned by itself, also by a [`step_down`](Leadership::step_down), it waits one
+/// retry period, so that other candidates have a chance. After a term that was lost within a retry
+/// period (something empties or deletes the Lease again and again) it waits as long. That wait
+/// doubles each time in a row, up to a whole lease. After any other loss it campaigns again at
+/// once.
 ///
-/// In a coordinated election the candidate stands while a run goes on, its pause excepted: nobody
-/// would claim what is granted to it between two of them, and however long you take for the next,
-/// another leads meanwhile.
+/// In a coordinated election the LeaseCandidate stands only during a run, and not during its pause.
+/// Between two runs nothing claims a grant; however long your loop takes, another candidate leads
+/// meanwhile.
 ///
 /// ```
 /// # use lease_election::{Config, LeaderElector, MemoryLeaseStore, Outcome, Release};
@@ -43,9 +41,9 @@ pub struct Campaigns {
     pauses: Pauses,
     not_before: Option<Moment>,
     release: Release,
-    /// Where the next campaign begins at once, its candidate stands until then.
+    /// Lets the LeaseCandidate stand on when the next campaign begins at once.
     stood: Option<Stood>,
-    /// The last one that did not stand any longer.
+    /// The last withdrawal of the LeaseCandidate.
     leaving: Option<Leaving>,
 }
 
@@ -64,9 +62,9 @@ impl LeaderElector {
 }
 
 impl Campaigns {
-    /// One campaign as [`LeaderElector::run`], after what is left of the pause that the one before
-    /// leaves. The pause counts from the end of that one, so that what is done between two runs
-    /// is part of it. A stop during it is [`Outcome::NeverLed`], at once.
+    /// Runs one campaign as [`LeaderElector::run`], after the rest of the previous campaign's
+    /// pause. The pause counts from the end of that campaign, so your work between two runs is part
+    /// of it. A stop during the pause returns [`Outcome::NeverLed`] at once.
     ///
     /// # Panics
     /// As [`LeaderElector::run`]; a run after it pauses as after work that returned.
@@ -84,8 +82,8 @@ impl Campaigns {
         outcome.into_outcome()
     }
 
-    /// [`run`](Self::run) of one who runs the next at once: where no pause comes before that, the
-    /// candidate stands on. A panic is handed back.
+    /// [`run`](Self::run) for a caller that runs the next campaign at once: if no pause precedes
+    /// that, the LeaseCandidate stands on. Returns a panic instead of resuming it.
     pub(crate) async fn run_and_go_on<F, Fut, R>(&mut self, work: F) -> Ended<R>
     where
         F: FnOnce(Leadership) -> Fut + Send + 'static,
@@ -99,7 +97,7 @@ impl Campaigns {
             return Ended::With(Outcome::NeverLed);
         }
         self.not_before = None;
-        // Not kept in here while it goes on: who drops this ends it.
+        // Not kept in `self` meanwhile: dropping this future ends it.
         let stood = self.stood.take().or_else(|| self.elector.stand());
         let (ended, account) = self.elector.campaign(work).await;
         self.stood = stood;
@@ -133,8 +131,8 @@ impl Campaigns {
         self.release
     }
 
-    /// No more of them: waits until the candidate of a coordinated election is taken back, which
-    /// goes on in the background if this is dropped. Returns at once in any other.
+    /// Ends the campaigns: waits until the LeaseCandidate of a coordinated election is withdrawn.
+    /// Without one it returns at once.
     ///
     /// # Cancel safety
     /// Once begun it goes on in the background.

@@ -1,5 +1,4 @@
-//! LeaderElector: what a program holds to campaign, to stop and to look on. The campaign itself is
-//! the driver's.
+//! LeaderElector: the handle with which a program campaigns, stops and observes.
 
 use std::fmt;
 use std::future::Future;
@@ -24,15 +23,14 @@ use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
 use crate::warm_up::WarmUp;
 
-/// Campaigns for one Lease, and runs work while it leads. A cheap handle: clones are the same
-/// elector.
+/// Campaigns for one Lease, and runs work while it leads. Clones are handles of the same elector.
 #[derive(Clone)]
 pub struct LeaderElector {
     shared: Arc<Shared>,
 }
 
 impl LeaderElector {
-    /// An elector that does nothing until it is run. Its clock is
+    /// Makes an elector that does nothing until it is run. Its clock is
     /// [`BootClock`](crate::BootClock), or [`TokioClock`](crate::TokioClock) if tokio's time is
     /// paused now.
     #[doc(alias = "NewLeaderElector")]
@@ -40,8 +38,8 @@ impl LeaderElector {
         Self::assemble(Arc::new(store), config, default_clock(), random(), None)
     }
 
-    /// The same with a clock of your own, and a `seed` for its random waits and the names of its
-    /// writes. Two electors of one test need two seeds.
+    /// Makes an elector with a clock of your own. `seed` determines its random waits and the names
+    /// of its writes. Two electors of one test need two seeds.
     pub fn with_clock(
         store: impl LeaseStore + 'static,
         config: Config,
@@ -82,12 +80,12 @@ impl LeaderElector {
         }
     }
 
-    /// The same with [`HolderEvidence`]: a candidate that knows the holder to be gone takes the
-    /// Lease before it has run out. For this elector and all its clones, from the next run on;
-    /// the first evidence that was given stays.
+    /// Adds [`HolderEvidence`]: a candidate takes over the Lease before it expires if the evidence
+    /// says that its holder is gone. It applies to this elector and all its clones, from the next
+    /// run on. The first evidence given stays.
     ///
-    /// This adds an assumption to those that the election rests on: that the evidence is true. In a
-    /// coordinated election it changes nothing: the server's controller elects.
+    /// The election then also assumes that the evidence is true (A9). It has no effect in a
+    /// coordinated election, where the server's controller elects.
     #[must_use]
     pub fn with_evidence(self, evidence: impl HolderEvidence + 'static) -> Self {
         let _ = self.shared.evidence.set(Arc::new(evidence));
@@ -95,27 +93,30 @@ impl LeaderElector {
     }
 
     /// Campaigns until it leads, runs `work` in a task of its own while another renews the lease,
-    /// and gives the lease back when the work has ended.
+    /// and releases the lease after the work.
     ///
-    /// The order at the end is always the same: the work is told, the work ends, then the lease is
-    /// given back, by a write conditional on this elector's own last one. When the term is
-    /// lost, [`Leadership::lost`] fires, the work has the stop margin, counted from the end of the
-    /// term, to return, and is then dropped at its next await. (After a suspend the margin may
-    /// be over: then it is dropped at once, which is when a timer has noticed the suspend, with
-    /// `BootClock` within half a second.) Work that blocks its thread cannot be dropped:
-    /// `run` waits for it, because nothing may start while it goes on.
+    /// The order at the end is always stop, join, release: the work is told, the work ends, then
+    /// the lease is released. The release is a write conditional on this elector's own last one.
+    ///
+    /// After a loss [`Leadership::lost`] fires. The work has the stop margin, counted from the end
+    /// of the term, to return; then it is dropped at its next await. After a suspend the margin may
+    /// be over: the work is dropped when a timer notices the suspend, with `BootClock` within half
+    /// a second. Work that blocks its thread cannot be dropped: `run` waits for it, because nothing
+    /// may start beside it.
     ///
     /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at
-    /// most the drain time-out. To give it back takes two request time-outs at most, and three
-    /// in a coordinated election, where the LeaseCandidate is taken back first: there, stopped
-    /// while it claims a grant, five. Stopped while maintenance gives back an acquisition it
-    /// takes four. A stop between two campaigns asks the server nothing: what a failed release left
-    /// then runs out. Under [`maintenance`](Self::maintenance) it does not lead: a term ends in
-    /// the same order, and a campaign waits for the end of it. While it
-    /// [warms up](Self::warm_up) it campaigns for no lease.
-    /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of
-    /// the same elector waits for the first, and so one inside the work of the first waits for
-    /// ever.
+    /// most the drain time-out. The release then takes at most this many request time-outs:
+    /// - two;
+    /// - three in a coordinated election, where the LeaseCandidate is withdrawn first;
+    /// - five in a coordinated election, if the stop comes while the elector claims a grant;
+    /// - four, if the stop comes while maintenance releases an acquisition.
+    ///
+    /// A stop between two campaigns sends no request: a lease that a failed release left then
+    /// expires. Under [`maintenance`](Self::maintenance) the elector does not lead: a term ends in
+    /// the same order, and a campaign waits until maintenance ends. While it
+    /// [warms up](Self::warm_up) it does not campaign. Failed requests are repeated without limit;
+    /// see [`status`](Self::status). A second `run` of the same elector waits for the first, so a
+    /// `run` inside the first one's work waits until a stop.
     ///
     /// # Panics
     /// If the work panics, the lease is given back as soon as nothing that it has sent can land any
@@ -145,8 +146,8 @@ impl LeaderElector {
         ended.into_outcome()
     }
 
-    /// [`run`](Self::run), with its account; a panic is handed back. Who calls this lets the
-    /// candidate stand.
+    /// [`run`](Self::run) with its account; returns a panic instead of resuming it. The caller lets
+    /// the LeaseCandidate stand.
     pub(crate) async fn campaign<F, Fut, R>(&self, work: F) -> (Ended<R>, Account)
     where
         F: FnOnce(Leadership) -> Fut + Send + 'static,
@@ -154,7 +155,7 @@ impl LeaderElector {
         R: Send + 'static,
     {
         let account = Account::default();
-        // The receiver of this signal sees its sender dropped if the caller drops this future.
+        // The driver sees the sender dropped if the caller drops this future.
         let (abandoned, watch_abandoned) = watch::channel(());
         let driver = driver::run(Arc::clone(&self.shared), watch_abandoned, account.clone(), work);
         let ended = tokio::spawn(driver).await;
@@ -169,18 +170,17 @@ impl LeaderElector {
         }
     }
 
-    /// Campaigns again after each term, until it is stopped. `work` is called once for each term,
+    /// Campaigns again after each term, until it is stopped. It calls `work` once for each term,
     /// never while an earlier call's future lives.
     ///
-    /// It waits one retry period after work that returned by itself, and longer and longer after
-    /// terms that are taken away at once: see [`Campaigns`](crate::Campaigns), which is the
-    /// same for a loop of your own.
+    /// It waits one retry period after work that returned by itself, and ever longer after terms
+    /// that are lost at once. [`Campaigns`](crate::Campaigns) does the same for a loop of your own.
     ///
-    /// It leads again no sooner than a stop margin after work whose term was lost, or that was
-    /// dropped: what that had sent may land until then.
+    /// After work that lost its term or was dropped, it leads again one stop margin later at the
+    /// soonest. Until then requests of that work may land.
     ///
-    /// What `work` does before it returns its future is part of the work: it runs in the same task,
-    /// is joined, and a watchdog sees it.
+    /// The call of `work` is part of the work: it runs in the same task, is joined, and a watchdog
+    /// sees it.
     ///
     /// # Panics
     /// As [`run`](Self::run): if the work panics, the lease is given back a stop margin later, and
@@ -195,7 +195,8 @@ impl LeaderElector {
     {
         let home = Home::of(work);
         let mut campaigns = self.campaigns();
-        // It comes home from each term but the one in which it panics, and that panic goes on here.
+        // The closure comes back from each term, except from the one in which it panics: that panic
+        // resumes here.
         while let Some(work) = home.lend() {
             let run = campaigns.run_and_go_on(move |leadership| async move {
                 if let Some(future) = work.call(leadership) {
@@ -210,12 +211,12 @@ impl LeaderElector {
         campaigns.end().await;
     }
 
-    /// In a coordinated election the candidate stands from here on.
+    /// Lets the LeaseCandidate of a coordinated election stand.
     pub(crate) fn stand(&self) -> Option<Stood> {
         self.shared.standing.as_ref().map(Standing::begin)
     }
 
-    /// A handle that stops this elector, for good.
+    /// A handle that stops this elector permanently.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         StopHandle { stop: self.shared.stop.clone() }
@@ -227,16 +228,15 @@ impl LeaderElector {
         self.shared.maintenance.clone()
     }
 
-    /// Asks for time to get ready (caches that are filled, connections that are opened) beside
-    /// another leader: while the guard lives, and for `patience` at most, this elector
-    /// campaigns for no lease. It follows who leads, and others that are warm take the lease
-    /// meanwhile. Where nobody is, the first to be warm leads, or the first to be out of
-    /// patience: a cold leader is better than none for ever. (In a coordinated election that nobody
-    /// elects in, half a minute later.)
+    /// Asks for time to get ready (to fill caches, to open connections) while another replica
+    /// leads. While the guard lives, and for at most `patience`, this elector does not campaign. It
+    /// follows the leader, and warm candidates may take the lease meanwhile. If no candidate is
+    /// warm, the first to get warm or to run out of patience leads: a cold leader is better than
+    /// none. (In a coordinated election without a running controller, half a minute later.)
     ///
-    /// `patience` counts from this call. Several guards are waited for together, each for its own
-    /// time. Unlike [`maintenance`](Self::maintenance) it ends no term; one of which the
-    /// acquisition was sent already may begin.
+    /// `patience` counts from this call. The elector waits for all its guards, each for its own
+    /// time. Unlike [`maintenance`](Self::maintenance) a guard ends no term, and a term may begin
+    /// if its acquisition was sent already.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -272,15 +272,15 @@ impl LeaderElector {
         self.shared.is_leading()
     }
 
-    /// Who was last seen to hold the lease, this elector included. For display only.
+    /// The last holder seen, this elector included. For display only.
     #[doc(alias = "GetLeader")]
     #[must_use]
     pub fn leader(&self) -> Option<String> {
         self.shared.leader.borrow().clone()
     }
 
-    /// The leader as of now and every change that this elector sees while it runs, in order; quick
-    /// changes may be told as one.
+    /// Streams the current leader, and then each change that this elector sees while it runs, in
+    /// order. Quick changes may be merged.
     ///
     /// The stream ends when the elector and its clones are dropped.
     #[doc(alias = "OnNewLeader")]
@@ -310,7 +310,7 @@ impl LeaderElector {
         status
     }
 
-    /// A snapshot of its counters, for a metrics endpoint.
+    /// A snapshot of the counters, for a metrics endpoint.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.counters.stats()
@@ -332,7 +332,7 @@ impl LeaderElector {
         &self.shared
     }
 
-    /// The configuration it was made with.
+    /// The configuration of this elector.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.shared.config
@@ -348,16 +348,16 @@ impl fmt::Debug for LeaderElector {
     }
 }
 
-/// Stops a [`LeaderElector`], for good.
+/// Stops a [`LeaderElector`] permanently.
 #[derive(Clone, Debug)]
 pub struct StopHandle {
     stop: watch::Sender<bool>,
 }
 
 impl StopHandle {
-    /// Asks for the stop: [`Leadership::ending`] fires, the lease is renewed while the work winds
-    /// up, and is given back when the work has ended. Returns at once; `run` returns when all
-    /// of it is done. More calls change nothing.
+    /// Requests the stop: [`Leadership::ending`] fires, the lease is renewed while the work winds
+    /// up, and is released when the work has ended. Returns at once; `run` returns when all this is
+    /// done. Further calls have no effect.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }

@@ -1,5 +1,5 @@
-//! Leadership: what the work of one term holds. Valid until the term ends, and never again. How
-//! terms begin and end is the driver's.
+//! Leadership: the guard that the work of one term holds. It is valid until the term ends, and
+//! never again.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -14,18 +14,17 @@ use crate::loss::Loss;
 use crate::term::Term;
 use crate::version::FenceToken;
 
-/// What the work is to do now.
+/// What the work must do now.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Ending {
-    /// A stop was asked for, or that the lease be handed over: the term goes on, wind up within the
-    /// drain time-out.
+    /// A stop or a hand-over was requested. The term goes on: wind up within the drain time-out.
     StopRequested,
     /// The term is over: have no more effects.
     Lost(Loss),
 }
 
-/// The term is over; what was asked for did not happen, or may not be relied on.
+/// The term is over: the requested action did not happen, or its result may not be relied on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Lost(pub Loss);
 
@@ -60,7 +59,7 @@ impl std::error::Error for Lost {}
 pub enum VerifyError {
     /// The term is over.
     Lost(Lost),
-    /// The server did not answer. The term may go on; this call does not vouch for it.
+    /// The server did not answer. The term may go on, but this call does not confirm it.
     Unanswered(StoreError),
 }
 
@@ -83,16 +82,16 @@ pub enum HandOverError {
     Lost(Lost),
     /// No candidate can have this identity.
     Identity(ConfigError),
-    /// This elector's own identity.
+    /// The identity is this elector's own.
     OwnIdentity,
-    /// The elector was told to give nothing back
+    /// The elector never releases
     /// ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
     NeverReleases,
-    /// In a coordinated election the server's controller chooses who is next, and hears no wishes;
-    /// so it is when its notes are on the Lease (a strategy) although this elector sees no
-    /// controller. [`step_down`](Leadership::step_down) and
-    /// [maintenance](crate::LeaderElector::maintenance) there; where candidates elect by themselves
-    /// (no such API, or nobody elects) this does not come.
+    /// In a coordinated election the server's controller chooses the next leader. It does so too
+    /// where its notes (a strategy) are on the Lease, although this elector sees no controller. Use
+    /// [`step_down`](Leadership::step_down) or [maintenance](crate::LeaderElector::maintenance)
+    /// there. Where candidates elect by themselves (no such API, or no running controller) this
+    /// error does not occur.
     ServerElects,
 }
 
@@ -114,10 +113,10 @@ impl fmt::Display for HandOverError {
 
 impl std::error::Error for HandOverError {}
 
-/// One term, seen from the work. Clones are the same term.
+/// One term, as its work sees it. Clones are the same term.
 ///
-/// A term that is over stays over for every clone, also if the same process leads again: that is
-/// another term, with another `Leadership`.
+/// A term that is over stays over for every clone. If the same process leads again, that is another
+/// term with another `Leadership`.
 #[derive(Clone)]
 pub struct Leadership {
     term: Arc<Term>,
@@ -130,8 +129,8 @@ impl Leadership {
 
     /// Whether the term goes on, by a clock that counts suspend. `false` is final.
     ///
-    /// Ask right before each effect. True until the hold has run out, also after a stop was asked
-    /// for.
+    /// Ask right before each effect. It is true until the hold has expired, also after a stop was
+    /// requested.
     #[doc(alias = "IsLeader")]
     #[must_use]
     pub fn is_valid(&self) -> bool {
@@ -146,7 +145,7 @@ impl Leadership {
         if self.is_valid() { Ok(()) } else { Err(Lost(self.term.loss())) }
     }
 
-    /// For how long the term is certain if no renewal succeeds; zero if it is over.
+    /// How long the term stays valid if no renewal succeeds; zero if it is over.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.term.remaining()
@@ -167,8 +166,8 @@ impl Leadership {
         self.term.lost().await
     }
 
-    /// Waits until the work is to wind up: because a stop was asked for (the term goes on, the
-    /// lease is renewed) or because the term is over.
+    /// Waits until the work must wind up: after a requested stop (the term goes on, the lease is
+    /// renewed) or because the term is over.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -181,16 +180,16 @@ impl Leadership {
         }
     }
 
-    /// Ends this term in order, for whoever comes first: [`ending`](Self::ending) fires, the lease
-    /// is renewed while the work winds up (for at most the drain time-out), and is given back
-    /// when the work has ended. Returns at once; more calls change nothing.
+    /// Ends this term in order and leaves the lease to the next candidate: [`ending`](Self::ending)
+    /// fires, and the work winds up. The lease is renewed meanwhile, for at most the drain
+    /// time-out, and released after the work. Returns at once; further calls have no effect.
     ///
     /// The elector is not stopped: [`run_forever`](crate::LeaderElector::run_forever) (or
-    /// [`Campaigns`](crate::Campaigns)) campaigns again a retry period later, and leads again if
-    /// nobody has come; after work that outlived its drain time-out and was dropped a stop
-    /// margin later at the soonest, because until then what it sent may land. In a coordinated
-    /// election the server's controller elects its best candidate then, which may be this one:
-    /// [maintenance](crate::LeaderElector::maintenance) takes it out.
+    /// [`Campaigns`](crate::Campaigns)) campaigns again a retry period later. It leads again if the
+    /// lease is still free. After work that was dropped at its drain time-out it leads one stop
+    /// margin later at the soonest (A4). In a coordinated election the server's controller then
+    /// elects its best candidate, which may be this one:
+    /// [maintenance](crate::LeaderElector::maintenance) excludes it.
     ///
     /// # Errors
     /// [`HandOverError::Lost`] if the term is over, [`HandOverError::NeverReleases`] if the lease
@@ -204,16 +203,16 @@ impl Leadership {
         Ok(())
     }
 
-    /// [`step_down`](Self::step_down) for the sake of the candidate with this `identity`: it takes
-    /// the lease at once, and the others leave it alone for a
-    /// [`hand_over_wait`](crate::ConfigBuilder::hand_over_wait), this elector included. If it has
-    /// not come by then (it is dead, or nobody has this identity) they take it, those with a
-    /// [`rank`](crate::ConfigBuilder::rank) first. The last call before the release counts.
+    /// [`step_down`](Self::step_down) in favour of the candidate with this `identity`, which takes
+    /// the lease at once. All others, this elector included, leave the lease alone for a
+    /// [`hand_over_wait`](crate::ConfigBuilder::hand_over_wait). If the successor has not taken it
+    /// by then they do, candidates with a [`rank`](crate::ConfigBuilder::rank) first. (The
+    /// successor may be dead, or not exist.) The last call before the release counts.
     ///
-    /// A hint, in the annotation [`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) of the Lease
-    /// that is given back: only ever makes candidates wait, and who leads is decided by one
-    /// conditional write as ever. Candidates of client-go do not know it, see an ordinary release
-    /// and may come first.
+    /// The released Lease keeps the identity in
+    /// [`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION). It is a hint and only makes
+    /// candidates wait: one conditional write still decides the election. Candidates of client-go
+    /// ignore it, see an ordinary release, and may come first.
     ///
     /// # Errors
     /// As [`step_down`](Self::step_down); [`HandOverError::Identity`] and
@@ -239,19 +238,19 @@ impl Leadership {
         self.step_down()
     }
 
-    /// Whether a stop was asked for, or that the lease be handed over.
+    /// Whether a stop or a hand-over was requested.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.term.is_stopping()
     }
 
-    /// The name of this term, for receivers that refuse older ones.
+    /// The fence token of this term, for receivers that refuse older ones.
     #[must_use]
     pub fn fence(&self) -> FenceToken {
         self.term.fence().clone()
     }
 
-    /// Asks the server whether the term goes on: for use right before something dangerous. One
+    /// Asks the server whether the term goes on, right before a dangerous effect. Costs one
     /// linearizable read.
     ///
     /// Definitive news ends the term.
@@ -284,9 +283,9 @@ impl Leadership {
         }
     }
 
-    /// Runs `future` for as long as the term goes on, and drops it when the term is over.
+    /// Runs `future` while the term goes on, and drops it when the term is over.
     ///
-    /// What it has sent by then may still arrive: give the receiver the [`fence`](Self::fence).
+    /// Requests already sent may still land: give the receiver the [`fence`](Self::fence).
     ///
     /// # Errors
     /// [`Lost`] if the term ended first, or was over before; the future is then not polled again.
@@ -297,8 +296,8 @@ impl Leadership {
         let mut lost = pin!(self.term.lost());
         let mut future = pin!(future);
         poll_fn(|context| {
-            // The clock is asked before each step: after a suspend, timers fire later than whatever
-            // else wakes the future.
+            // Reads the clock before each poll: after a suspend, timers fire later than other
+            // wakers.
             let valid = self.is_valid();
             if let Poll::Ready(loss) = lost.as_mut().poll(context) {
                 return Poll::Ready(Err(Lost(loss)));

@@ -1,11 +1,10 @@
-//! Lent: the closure of `run_forever` on its way through the terms. Each term's work has it until
-//! its future is made, and it comes home however that ends.
+//! Lent: the closure of `run_forever`, lent to one term at a time until its work's future is made.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::leadership::Leadership;
 
-/// Where the closure is between two terms.
+/// Keeps the closure between two terms.
 pub(crate) struct Home<F>(Arc<Mutex<Option<F>>>);
 
 impl<F> Home<F> {
@@ -13,7 +12,7 @@ impl<F> Home<F> {
         Self(Arc::new(Mutex::new(Some(closure))))
     }
 
-    /// `None` while it is out, and once it has panicked.
+    /// `None` while the closure is lent, and after it has panicked.
     pub(crate) fn lend(&self) -> Option<Lent<F>> {
         let closure = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Lent { closure: Some(closure), home: Self(Arc::clone(&self.0)) })
@@ -21,7 +20,7 @@ impl<F> Home<F> {
 
     fn receive(&self, closure: F) {
         let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(closure);
-        // The lock is free by now, should there be anything to drop.
+        // Drops an old closure after the lock is free.
         drop(before);
     }
 }
@@ -33,7 +32,7 @@ pub(crate) struct Lent<F> {
 }
 
 impl<F> Lent<F> {
-    /// Makes the work's future, and brings the closure home. One that panics does not come home.
+    /// Makes the work's future and returns the closure to its home. A closure that panics is lost.
     pub(crate) fn call<Fut>(mut self, leadership: Leadership) -> Option<Fut>
     where
         F: FnMut(Leadership) -> Fut,
@@ -46,7 +45,7 @@ impl<F> Lent<F> {
 }
 
 impl<F> Drop for Lent<F> {
-    /// A term that had no work.
+    /// Returns the closure of a term without work.
     fn drop(&mut self) {
         if let Some(closure) = self.closure.take() {
             self.home.receive(closure);

@@ -1,5 +1,4 @@
-//! Leader election on a Kubernetes Lease: the crate's page, its modules in reading order, its
-//! names.
+//! Leader election on a Kubernetes Lease: the README, the modules in reading order, the exports.
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
@@ -100,8 +99,8 @@ pub use warm_up::WarmUp;
 #[cfg(feature = "watchdog")]
 pub use watchdog::{Overdue, Watchdog, WatchdogError};
 
-/// The annotation in which a Lease keeps [`Record::write_id`].
+/// The annotation in which a Lease stores [`Record::write_id`].
 pub const WRITE_ANNOTATION: &str = "lease-election.wq-rs.dev/write";
 
-/// The annotation in which a Lease that was given back keeps [`Record::successor`].
+/// The annotation in which a released Lease stores [`Record::successor`].
 pub const SUCCESSOR_ANNOTATION: &str = "lease-election.wq-rs.dev/successor";

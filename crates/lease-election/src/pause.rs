@@ -1,4 +1,4 @@
-//! Pause: how long is waited between two terms. Pure.
+//! Pause: how long the elector waits between two terms.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// The pause after a term that `lasted` this long, and ended by its work or (`lost`) before it.
+    /// The pause after a term that `lasted` this long, and was `lost` or ended with its work.
     ///
-    /// After work that returned by itself one `interval`. None after a term that was lost, unless
-    /// it was over within an interval: then somebody or something takes each term away, and one
-    /// interval is waited, twice as long each time, at most `cap`.
+    /// After work that returned by itself: one `interval`. After a loss: none. After a loss within
+    /// an `interval` (something takes each term away): one `interval`, doubled each time in a row,
+    /// at most `cap`.
     pub(crate) fn after(
         &mut self,
         lost: bool,
@@ -53,7 +53,7 @@ mod tests {
         );
         assert_eq!(lost(2 * S), Duration::ZERO);
         assert_eq!(lost(S), 2 * S);
-        // Work that returned by itself says nothing about what takes terms away.
+        // Work that returned by itself does not reset the count.
         assert_eq!(pauses.after(false, S, 2 * S, 15 * S), 2 * S);
         assert_eq!(pauses.after(true, S, 2 * S, 15 * S), 4 * S);
         for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! Shared: what an elector, its driver and its health check share; and how a campaign ends.
+//! Shared: what an elector, its driver and its health check share, and how a campaign ends.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -21,15 +21,15 @@ use crate::warm_up::WarmUps;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Outcome<R> {
-    /// The work ended while its term went on, by itself or after a stop. The lease was given back,
-    /// if the elector does that ([`release_on_stop`](crate::ConfigBuilder::release_on_stop))
-    /// and the server took it in time ([`Campaigns::release`](crate::Campaigns::release) says
-    /// whether, [`Stats::failed_releases`](crate::Stats::failed_releases) counts when not).
+    /// The work ended within its term, by itself or after a stop. The lease was released if
+    /// [`release_on_stop`](crate::ConfigBuilder::release_on_stop) is set and the server confirmed
+    /// it in time. See [`Campaigns::release`](crate::Campaigns::release) and
+    /// [`Stats::failed_releases`](crate::Stats::failed_releases).
     Finished(R),
-    /// The term ended first, then the work.
+    /// The term ended before its work did.
     Lost(R),
-    /// The term ended, or the drain time-out passed, and the work did not return within its margin:
-    /// it was dropped. The lease was not given back.
+    /// The work outlived the drain time-out, or its lost term by the stop margin, and was dropped.
+    /// The lease was not released.
     Aborted,
     /// The elector was stopped before it led.
     NeverLed,
@@ -47,35 +47,35 @@ pub(crate) struct Shared {
     pub(crate) warm_ups: watch::Sender<WarmUps>,
     pub(crate) work: Arc<WorkLease>,
     pub(crate) term: Mutex<Option<Arc<Term>>>,
-    /// The knowledge of the lease, kept from one campaign to the next; locked by the one that
-    /// runs.
+    /// The knowledge of the lease, kept from one campaign to the next. The running campaign locks
+    /// it.
     pub(crate) candidate: Arc<RunLock<Candidate>>,
-    /// Held by the work of a term until its last step: where a runtime goes away with its tasks,
-    /// the work may outlive the run it belongs to.
+    /// The work of a term holds it until its last step: if the runtime shuts down, the work may
+    /// outlive its run.
     pub(crate) at_work: Arc<RunLock<()>>,
     pub(crate) term_watch: OnceLock<Arc<dyn TermWatch>>,
     pub(crate) evidence: OnceLock<Arc<dyn HolderEvidence>>,
-    /// Its part in coordinated election, if it takes part.
+    /// Only in a coordinated election.
     pub(crate) standing: Option<Arc<Standing>>,
 }
 
 impl Shared {
-    /// The term under way, over or not.
+    /// The current term, over or not.
     pub(crate) fn term(&self) -> Option<Arc<Term>> {
         self.term.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether it is ready to lead.
+    /// Whether the elector is ready to lead.
     pub(crate) fn is_warm(&self) -> bool {
         self.warm_ups.borrow().cold_until(self.clock.now()).is_none()
     }
 
-    /// Whether it is not to campaign for now.
+    /// Whether the elector must not campaign for now.
     pub(crate) fn is_barred(&self) -> bool {
         self.maintenance.is_on() || !self.is_warm()
     }
 
-    /// By the clock.
+    /// Whether the elector leads, by the clock.
     pub(crate) fn is_leading(&self) -> bool {
         self.term().is_some_and(|term| term.is_valid())
     }

@@ -1,5 +1,5 @@
-//! Term: the state of one term behind every clone of its guard. A latch with a deadline: it goes
-//! off once, and nothing sets it back.
+//! Term: the state of one term, behind every clone of its guard. It is a latch with a deadline: it
+//! ends once, and nothing makes it valid again.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,32 +17,32 @@ use crate::standing::Standing;
 use crate::store::LeaseStore;
 use crate::version::FenceToken;
 
-/// The state of one term that its clones share with the driver.
+/// The state of one term that its guards share with the driver.
 pub(crate) struct Term {
     fence: FenceToken,
     identity: String,
     writer: String,
     marks: Marks,
     acquire_time: Timestamp,
-    /// Nanoseconds of the clock up to which the term is valid; 0 = over. Only ever raised while it
-    /// is neither 0 nor reached.
+    /// The clock's nanoseconds up to which the term is valid; 0 = over. Raised only while it is
+    /// neither 0 nor reached.
     valid_until: AtomicU64,
     loss: OnceLock<Loss>,
     stopping: AtomicBool,
-    /// Whether the lease is given back when the work has ended.
+    /// Whether the lease is released when the work has ended.
     releases: bool,
-    /// In a coordinated election, how its candidate stands.
+    /// Only in a coordinated election.
     standing: Option<Arc<Standing>>,
-    /// Whom the lease is to be given to.
+    /// The successor that the release names.
     successor: Mutex<Option<String>>,
-    /// Told when `loss` or `stopping` is set.
+    /// Notified when `loss` or `stopping` is set.
     changed: Notify,
     clock: Arc<dyn Clock>,
     store: Arc<dyn LeaseStore>,
     request_timeout: Duration,
 }
 
-/// What a [`Term`] is made of.
+/// The parts of a [`Term`].
 pub(crate) struct TermParts {
     pub(crate) fence: FenceToken,
     pub(crate) identity: String,
@@ -94,7 +94,7 @@ impl Term {
         self.releases
     }
 
-    /// Whether the server's controller chooses who is next.
+    /// Whether the server's controller chooses the next leader.
     pub(crate) fn server_elects(&self) -> bool {
         self.standing.as_ref().is_some_and(|standing| standing.server_elects())
     }
@@ -107,7 +107,7 @@ impl Term {
         self.successor.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// One read of the Lease, within the request time-out.
+    /// Reads the Lease once, within the request time-out.
     pub(crate) async fn read(&self) -> Result<Option<StoredLease>, StoreError> {
         match tokio::time::timeout(self.request_timeout, self.store.get()).await {
             Ok(answer) => answer,
@@ -115,7 +115,7 @@ impl Term {
         }
     }
 
-    /// Why this term cannot go on if the Lease says this; `None` if it is a record of this term.
+    /// The loss that this Lease implies; `None` if it holds a record of this term.
     pub(crate) fn contradiction(&self, lease: &StoredLease) -> Option<Loss> {
         let record = &lease.record;
         if lease.version.uid != self.fence.uid {
@@ -133,8 +133,8 @@ impl Term {
         }
     }
 
-    /// Time-aware, and a latch: whoever finds the term expired ends it, so that a renewal which is
-    /// noted at the same instant cannot revive it.
+    /// Reads the clock, and is a latch: a call that finds the term expired ends it. No renewal
+    /// noted at the same instant revives it.
     pub(crate) fn is_valid(&self) -> bool {
         let mut until = self.valid_until.load(Ordering::SeqCst);
         loop {
@@ -154,7 +154,7 @@ impl Term {
         }
     }
 
-    /// Moves the end of the term out to `until`. `false` if the term is over.
+    /// Extends the term to `until`. Returns `false` if the term is over.
     #[must_use]
     pub(crate) fn extend(&self, until: Moment) -> bool {
         loop {
@@ -179,9 +179,9 @@ impl Term {
         }
     }
 
-    /// Ends the term, if it is not over already.
+    /// Ends the term, unless it is over already.
     pub(crate) fn end(&self, loss: Loss) {
-        // Asked first: whoever ends a term must get to its reason, and a clock may panic.
+        // Read first: a clock that panics must not leave an ended term without its reason.
         let now = self.clock.now().to_nanos();
         let held = self.valid_until.swap(0, Ordering::SeqCst);
         if held != 0 {
@@ -189,7 +189,7 @@ impl Term {
         }
     }
 
-    /// Ends the term without a look at the clock, because it may be the clock that is broken.
+    /// Ends the term without reading the clock, which may have panicked.
     pub(crate) fn break_off(&self) {
         if self.valid_until.swap(0, Ordering::SeqCst) != 0 {
             self.note(Loss::Broken);
@@ -221,12 +221,12 @@ impl Term {
     }
 
     pub(crate) fn loss(&self) -> Loss {
-        // Between the swap that ends a term and the note of its reason another thread may ask: it
-        // hears the usual reason.
+        // Between the swap that ends a term and the note of its reason, another thread gets the
+        // usual reason.
         self.loss.get().cloned().unwrap_or(Loss::Expired)
     }
 
-    /// Looks without touching: neither ends an expired term nor tells anybody.
+    /// Only looks: it neither ends an expired term nor notifies waiters.
     pub(crate) fn remaining(&self) -> Duration {
         match self.valid_until.load(Ordering::SeqCst) {
             0 => Duration::ZERO,
@@ -244,7 +244,7 @@ impl Term {
                 return loss.clone();
             }
             if !self.is_valid() {
-                // Whoever ended it notes the reason right after.
+                // The thread that ended the term notes the reason next.
                 changed.await;
                 continue;
             }
@@ -258,6 +258,6 @@ impl Term {
     }
 }
 
-// Not as a part of the model checker's program, which has no store.
+// Left out of the model checker's program, which has no store.
 #[cfg(all(test, not(wq_loom)))]
 mod tests;

@@ -1,5 +1,5 @@
-//! TermWatch: who is told what becomes of each term and its work, as it happens. The driver knows
-//! no more of a watchdog.
+//! TermWatch: what a watchdog learns of each term and its work. The driver knows no more of a
+//! watchdog.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use crate::clock::Moment;
 use crate::version::FenceToken;
 
-/// Told by the driver and the work of one elector. Moments are of the elector's clock.
+/// The driver and the work of one elector call it. Moments are of the elector's clock.
 pub(crate) trait TermWatch: fmt::Debug + Send + Sync {
-    /// A term begins, and is good until `until`.
+    /// A term begins, valid until `until`.
     fn term_begins(&self, fence: &FenceToken, until: Moment);
 
-    /// The term is good until `until`.
+    /// The term is valid until `until`.
     fn term_extends(&self, until: Moment);
 
-    /// The term was over from this moment on.
+    /// The term ended at this moment.
     fn term_ended(&self, at: Moment);
 
     /// The work of the term begins.
@@ -25,7 +25,7 @@ pub(crate) trait TermWatch: fmt::Debug + Send + Sync {
     fn work_ended(&self);
 }
 
-/// Lives as long as the work does.
+/// Reports the end of the work when it is dropped with the work.
 pub(crate) struct Working(Option<Arc<dyn TermWatch>>);
 
 impl Working {

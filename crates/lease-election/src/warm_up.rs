@@ -1,5 +1,4 @@
-//! Warm-up: a standby that is not ready to lead yet. The guard alone; what it does to a campaign is
-//! the driver's.
+//! Warm-up: the guard of a standby that is not ready to lead.
 
 use tokio::sync::watch;
 
@@ -15,7 +14,7 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    /// Keeps it until then at most.
+    /// Bars the elector until `until` at most.
     pub(crate) fn begin(warm_ups: &watch::Sender<WarmUps>, until: Moment) -> Self {
         let mut id = 0;
         warm_ups.send_modify(|held| id = held.add(until));
@@ -29,7 +28,7 @@ impl Drop for WarmUp {
     }
 }
 
-/// The guards that live, and for how long each is waited for.
+/// The guards that live, and how long the elector waits for each.
 #[derive(Debug, Default)]
 pub(crate) struct WarmUps {
     given: u64,
@@ -43,7 +42,7 @@ impl WarmUps {
         self.given
     }
 
-    /// Until then the elector is not ready, if it is not at `now`.
+    /// When the last guard runs out; `None` if the elector is ready at `now`.
     pub(crate) fn cold_until(&self, now: Moment) -> Option<Moment> {
         self.living.iter().map(|(_, until)| *until).max().filter(|until| now < *until)
     }

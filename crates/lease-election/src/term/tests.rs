@@ -1,5 +1,5 @@
-//! The guard alone, on a clock that is moved by hand and whose timers never fire: what it says must
-//! not depend on anybody waking up.
+//! Term tests: the guard on a manual clock whose timers never fire, because no answer may depend on
+//! a wake-up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ impl Hand {
         *self.0.lock().unwrap() = Duration::from_secs(seconds);
     }
 
-    /// From now on it panics.
+    /// The clock panics from now on.
     fn smash(&self) {
         *self.0.lock().unwrap() = Duration::MAX;
     }
@@ -77,7 +77,7 @@ fn the_end_is_exact_and_final() {
     clock.set(13);
     assert!(!leadership.is_valid());
     assert!(!term.extend(Moment::from_origin(Duration::from_secs(100))), "nothing revives it");
-    // Not even a clock that goes back.
+    // A clock that goes back does not revive it either.
     clock.set(1);
     assert!(!leadership.is_valid());
     assert_eq!(leadership.remaining(), Duration::ZERO);
