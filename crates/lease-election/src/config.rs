@@ -1,5 +1,4 @@
-//! Config: names and durations of one election, checked once. Whoever holds a `Config` holds one
-//! that is safe to run.
+//! Config: the names and durations of one election, checked once. Every `Config` is safe to run.
 
 use std::time::Duration;
 
@@ -20,14 +19,14 @@ pub use warnings::ConfigWarning;
 /// The longest lease an elector asks for, and the least cap on what it grants to others: 10
 /// minutes.
 ///
-/// One bound for both, because a candidate that grants less than a leader relies on takes the lease
-/// from under it.
+/// One bound for both: a candidate that grants less than a leader relies on takes over a valid
+/// lease.
 pub const MAX_LEASE: Duration = Duration::from_secs(600);
 
 /// The lowest rank a candidate can have; 0 is the highest.
 pub const MAX_RANK: u8 = 7;
 
-/// A checked configuration. Made by [`Config::builder`].
+/// A checked configuration, made by [`Config::builder`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[doc(alias = "LeaderElectionConfig")]
 pub struct Config {
@@ -59,7 +58,7 @@ impl Config {
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// Who this candidate is, as written into the Lease.
+    /// This candidate's identity, as written into the Lease.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -67,7 +66,7 @@ impl Config {
     pub fn lease_duration(&self) -> Duration {
         self.lease_duration
     }
-    /// The same as a record says it.
+    /// The lease duration as a record stores it.
     pub(crate) fn lease_seconds(&self) -> i32 {
         i32::try_from(self.lease_duration.as_secs()).unwrap_or(i32::MAX)
     }
@@ -79,65 +78,65 @@ impl Config {
     pub fn request_timeout(&self) -> Duration {
         self.request_timeout
     }
-    /// What the work is given to stop in after its term has ended.
+    /// How long the work may run on after its term has ended.
     pub fn stop_margin(&self) -> Duration {
         self.stop_margin
     }
-    /// For how long after a successful renewal was *sent* the leader may act: the lease, less what
-    /// two clocks may drift apart, less the stop margin.
+    /// How long the leader may act after it *sent* a successful renewal: the lease, less the drift
+    /// of two clocks, less the stop margin.
     ///
     /// `lease_duration * (1 - rho) / (1 + rho) - stop_margin`, where rho is the clock drift.
     pub fn hold(&self) -> Duration {
         self.hold
     }
-    /// The longest random wait of a candidate on top of an expired lease.
+    /// The longest random wait of a candidate after a lease has expired.
     pub fn takeover_jitter(&self) -> Duration {
         self.takeover_jitter
     }
-    /// This candidate's place in the order of those that take an expired lease; 0 is the first.
+    /// This candidate's place in the order in which candidates take an expired lease; 0 is the
+    /// first.
     pub fn rank(&self) -> Option<u8> {
         self.rank
     }
-    /// For how long the others leave a lease alone that was handed over to one of them.
+    /// How long the other candidates leave a lease alone that was handed over.
     pub fn hand_over_wait(&self) -> Duration {
         self.hand_over_wait
     }
-    /// How long this one leaves it alone, but for its own turn or its jitter.
+    /// How long this candidate leaves it alone, before its own turn or its jitter.
     pub(crate) fn hold_back(&self) -> Duration {
         let ranked = if self.rank.is_none() { u32::from(MAX_RANK) + 1 } else { 0 };
         self.hand_over_wait.saturating_add(self.takeover_jitter.saturating_mul(ranked))
     }
-    /// The wait on top of an expired lease, if `fraction` of the jitter is drawn where there is no
-    /// rank.
+    /// The wait after a lease has expired: the rank's turn, or without a rank a `fraction` of the
+    /// jitter.
     pub(crate) fn turn(&self, fraction: impl FnOnce(Duration) -> Duration) -> Duration {
         match self.rank {
             Some(rank) => self.takeover_jitter.saturating_mul(u32::from(rank)),
             None => fraction(self.takeover_jitter),
         }
     }
-    /// How long the work may go on after a stop was asked for.
+    /// How long the work may run on after a stop was requested.
     pub fn drain_timeout(&self) -> Duration {
         self.drain_timeout
     }
-    /// The longest lease granted to others, whatever they write.
+    /// The longest lease granted to other holders, whatever they write.
     pub fn foreign_lease_cap(&self) -> Duration {
         self.foreign_lease_cap
     }
-    /// Whether the lease is given back when the work has ended.
+    /// Whether the lease is released when the work has ended.
     pub fn release_on_stop(&self) -> bool {
         self.release_on_stop
     }
-    /// Whether a candidate waits for the rest of the lease of a leader whose Lease object was
-    /// deleted.
+    /// Whether a candidate waits out the lease of a leader whose Lease object was deleted.
     pub fn wait_after_deletion(&self) -> bool {
         self.wait_after_deletion
     }
-    /// How far the wall clocks of candidates may be apart, if that is trusted: see
+    /// The trusted bound on the difference between candidates' wall clocks, if any: see
     /// [`ConfigBuilder::trust_wall_clocks_within`].
     pub fn wall_clock_bound(&self) -> Option<Duration> {
         self.wall_clock_bound.or_else(|| planted("wall-clocks-unasked").then_some(Duration::ZERO))
     }
-    /// How many renewals that time out one after the other a term survives.
+    /// How many renewals in a row may time out within a term.
     pub fn attempts_per_hold(&self) -> u32 {
         attempts(self.hold, self.retry_period, self.request_timeout)
     }

@@ -1,4 +1,4 @@
-//! Builder: a configuration in the making, and what is checked before it is one.
+//! Builder: collects the values of a configuration and checks them.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use super::{Config, MAX_LEASE, MAX_RANK, attempts};
 use crate::error::ConfigError;
 
 impl Config {
-    /// Begins a configuration for the Lease `namespace/name`, with 15 s leases, renewals every 2 s,
-    /// 3 s for a request and 2 s to stop. Other times that go together:
+    /// Begins a configuration for the Lease `namespace/name`: 15 s leases, renewals every 2 s, 3 s
+    /// per request and a stop margin of 2 s. Other times that go together:
     /// [`fast`](ConfigBuilder::fast),
     /// [`client_go_compatible`](ConfigBuilder::client_go_compatible).
     pub fn builder(namespace: impl Into<String>, name: impl Into<String>) -> ConfigBuilder {
@@ -37,8 +37,8 @@ impl Config {
     }
 }
 
-/// A configuration in the making. Each method replaces one value; [`build`](Self::build) checks
-/// them all.
+/// An unchecked configuration. Each method replaces one value; [`build`](Self::build) checks them
+/// all.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ConfigBuilder {
@@ -61,17 +61,18 @@ pub struct ConfigBuilder {
 }
 
 impl ConfigBuilder {
-    /// Who this candidate is. Must differ between processes, also between two lives of one pod.
+    /// This candidate's identity. It must differ between processes, also between two lives of one
+    /// Pod.
     ///
-    /// Default: the host's name (in Kubernetes, the pod's) and 64 random bits.
+    /// Default: the host's name (in Kubernetes, the Pod's) and 64 random bits.
     #[doc(alias = "Identity")]
     pub fn identity(mut self, identity: impl Into<String>) -> Self {
         self.identity = Some(identity.into());
         self
     }
 
-    /// How long a lease is: whole seconds (that is what a Lease can store), at most [`MAX_LEASE`].
-    /// Default 15 s.
+    /// How long a lease is: whole seconds, because a Lease stores no fractions, and at most
+    /// [`MAX_LEASE`]. Default 15 s.
     #[doc(alias = "LeaseDuration")]
     pub fn lease_duration(mut self, lease_duration: Duration) -> Self {
         self.lease_duration = lease_duration;
@@ -86,80 +87,78 @@ impl ConfigBuilder {
         self
     }
 
-    /// How long one request may take. Three times the slowest usual one is a good value. Default 3
-    /// s.
+    /// How long one request may take. A good value is three times the slowest usual request.
+    /// Default 3 s.
     pub fn request_timeout(mut self, request_timeout: Duration) -> Self {
         self.request_timeout = request_timeout;
         self
     }
 
-    /// What the work is given to stop in, after its term has ended and before anybody else may take
-    /// the lease. Default 2 s. In client-go it is what `LeaseDuration` leaves after
-    /// `RenewDeadline`.
+    /// How long the work may run on after its term has ended, before another candidate may take the
+    /// lease. Default 2 s. In client-go it is what `LeaseDuration` leaves after `RenewDeadline`.
     pub fn stop_margin(mut self, stop_margin: Duration) -> Self {
         self.stop_margin = stop_margin;
         self
     }
 
-    /// How far the rate of a clock may be off, in millionths, at most 100000. Default 500, the
+    /// The largest error in the rate of a clock, in millionths, at most 100000. Default 500, the
     /// bound NTP keeps.
     pub fn clock_drift_ppm(mut self, ppm: u32) -> Self {
         self.drift_ppm = ppm;
         self
     }
 
-    /// The longest random wait of a candidate on top of an expired lease, so that not all write at
-    /// once. None after a release. Default 200 ms.
+    /// The longest random wait of a candidate after a lease has expired, so that candidates do not
+    /// all write at once. Not used after a release. Default 200 ms.
     pub fn takeover_jitter(mut self, takeover_jitter: Duration) -> Self {
         self.takeover_jitter = takeover_jitter;
         self
     }
 
-    /// This candidate's place in the order of those that take an expired lease, from 0 (at once) to
-    /// [`MAX_RANK`]: it waits `rank * takeover_jitter` on top of the lease, and nothing random.
-    /// Default: none, a random wait of up to one `takeover_jitter`.
+    /// This candidate's place in the order in which candidates take an expired lease, from 0 (at
+    /// once) to [`MAX_RANK`]. It waits `rank * takeover_jitter` after the lease, and nothing
+    /// random. Default: no rank, and a random wait of up to one `takeover_jitter`.
     ///
-    /// Give every candidate a rank, or none; two of one rank write at one time, and one of them
-    /// fails. A lease that was given back is taken at once by whoever comes first, whatever its
-    /// rank, unless its holder named a successor
-    /// ([`hand_over_to`](crate::Leadership::hand_over_to)).
+    /// Give every candidate a rank, or none. Two candidates of one rank write at one time, and one
+    /// of them fails. After a release ranks do not count: the first candidate takes the lease,
+    /// unless its holder named a successor ([`hand_over_to`](crate::Leadership::hand_over_to)).
     pub fn rank(mut self, rank: u8) -> Self {
         self.rank = Some(rank);
         self
     }
 
-    /// For how long the others leave a lease alone that was handed over to one of them, counted
-    /// from their own sight of it. If that one has not taken it by then, those with a rank do,
-    /// each `takeover_jitter` apart, and after [`MAX_RANK`] of these and one more those without, so
-    /// that with 200 ms of jitter nobody leads for 1 s to 2.8 s after a hand-over to one that
-    /// is dead. At most a lease. Default 1 s.
+    /// How long the other candidates leave a lease alone that was handed over, counted from their
+    /// own sight of the release. If the successor has not taken it by then, candidates with a rank
+    /// do, each `takeover_jitter` apart. Candidates without a rank follow after [`MAX_RANK`] + 1
+    /// such turns. With 200 ms of jitter a hand-over to a dead candidate leaves the lease free for
+    /// 1 s to 2.8 s. At most a lease. Default 1 s.
     ///
-    /// A successor that polls needs one and a half of its retry periods; one of client-go, a
-    /// retry period and a fifth.
+    /// A successor that polls needs one and a half of its retry periods; a successor of client-go,
+    /// a retry period and a fifth.
     pub fn hand_over_wait(mut self, wait: Duration) -> Self {
         self.hand_over_wait = wait;
         self
     }
 
-    /// How long the work may go on after a stop was asked for, while the lease is still renewed.
-    /// Work that takes longer is dropped, and then the lease is not given back but runs out,
-    /// unless the elector campaigns again: a stop margin later it may lead, or gives the lease
-    /// back. Default 30 s.
+    /// How long the work may run on after a stop was requested, while the lease is still renewed.
+    /// Work that takes longer is dropped, and the lease expires instead of being released. If the
+    /// elector campaigns again, it may lead, or release the lease, a stop margin later. Default
+    /// 30 s.
     pub fn drain_timeout(mut self, drain_timeout: Duration) -> Self {
         self.drain_timeout = drain_timeout;
         self
     }
 
-    /// The longest lease granted to others, whatever they write; at least [`MAX_LEASE`], which is
-    /// the default. Raise it if a candidate of another make uses longer leases.
+    /// The longest lease granted to other holders, whatever they write; at least [`MAX_LEASE`], the
+    /// default. Raise it if another implementation uses longer leases.
     pub fn foreign_lease_cap(mut self, cap: Duration) -> Self {
         self.foreign_lease_cap = cap;
         self
     }
 
-    /// Whether the lease is given back when the work has ended, so that another candidate starts at
-    /// once. Default true. With `false` it runs out, also when the controller of a coordinated
-    /// election prefers another.
+    /// Whether the lease is released when the work has ended, so that another candidate starts at
+    /// once. Default true. With `false` it expires, also when the controller of a coordinated
+    /// election prefers another candidate.
     #[doc(alias = "ReleaseOnCancel")]
     pub fn release_on_stop(mut self, release: bool) -> Self {
         self.release_on_stop = release;
@@ -167,48 +166,48 @@ impl ConfigBuilder {
     }
 
     /// Whether a candidate that sees the Lease of a live leader deleted waits until that leader's
-    /// lease has run out. Default true.
+    /// lease has expired. Default true.
     ///
-    /// With `false` deleting the Lease forces an election at once, and the old leader works on
-    /// until it notices (a renewal later at most, if it can reach the server).
+    /// With `false` a deletion forces an election at once. The old leader works on until it
+    /// notices: a renewal later at most, if it can reach the server.
     pub fn wait_after_deletion(mut self, wait: bool) -> Self {
         self.wait_after_deletion = wait;
         self
     }
 
-    /// A cold start without the wait, on one more assumption: **at every moment the wall clock of
-    /// each candidate is within half of `bound` of the true time**, so that no two differ by
-    /// more than `bound`. Off unless called. 10 ms to [`MAX_LEASE`]; some seconds are a good value
-    /// where NTP runs and is watched.
+    /// Shortens a cold start. It adds the assumption A8: **at every moment the wall clock of each
+    /// candidate is within half of `bound` of the true time**. So no two differ by more than
+    /// `bound`. Off unless called. 10 ms to [`MAX_LEASE`]; some seconds are a good value where NTP
+    /// runs and is watched.
     ///
-    /// A candidate that starts and finds a Lease watches it for a whole lease, because nobody
-    /// else's clock is trusted; after all replicas were restarted that is an outage of one
-    /// lease. With this it judges the *first* Lease that it sees by its `renewTime`: at
-    /// `renewTime`, the record's duration and `bound`, by its own wall clock, it may be taken,
-    /// and if that is over, at once. All that it sees later is judged as ever. The write is
-    /// conditional on what was read, so that a holder that renewed meanwhile keeps its lease.
+    /// A candidate that starts watches an existing Lease for a whole lease, because it trusts no
+    /// other clock. After a restart of all replicas that is an outage of one lease. With this
+    /// option it judges the *first* Lease that it sees by its own wall clock. It may take that
+    /// Lease at `renewTime` plus the record's duration plus `bound`, and at once if that is past.
+    /// It judges later versions as usual. The write is conditional on the version read, so a holder
+    /// that renewed meanwhile keeps its lease.
     ///
-    /// **Where the assumption is broken a healthy leader can be robbed**, and two work at once
-    /// until the old one notices: at its next renewal, or, cut off, at the end of its hold. A
-    /// clock that was not set yet after a boot, a stopped NTP client, a step of the clock by hand
-    /// are such cases. All holders must write their wall clock's time into `renewTime`, as
-    /// client-go does. Renewals more often than once a second let it run ahead, which only makes
-    /// others wait longer.
+    /// **If the assumption is broken a healthy leader may lose its lease.** Two then work at once
+    /// until the old leader notices. It does at its next renewal or, cut off, at the end of its
+    /// hold. Examples are a clock not yet set after a boot, a stopped NTP client, and a clock set
+    /// by hand. All holders must write their wall clock's time into `renewTime`, as client-go does.
+    /// Renewals more often than once a second let it run ahead, which only makes others wait
+    /// longer.
     ///
-    /// In a coordinated election it changes nothing: the server's controller elects.
+    /// It has no effect in a coordinated election, where the server's controller elects.
     pub fn trust_wall_clocks_within(mut self, bound: Duration) -> Self {
         self.wall_clock_bound = Some(bound);
         self
     }
 
-    /// If none was given, the identity that `make` makes of the host's name and 64 random bits.
+    /// Without an identity, sets what `make` makes of the host's name and 64 random bits.
     #[cfg(all(feature = "kube", feature = "coordinated"))]
     pub(crate) fn with_default_identity(mut self, make: impl FnOnce(&str, u64) -> String) -> Self {
         self.identity.get_or_insert_with(|| make(&host(), random()));
         self
     }
 
-    /// That the identity can be the name of an object.
+    /// Checks that the identity can be the name of an object.
     #[cfg(all(feature = "kube", feature = "coordinated"))]
     pub(crate) fn check_identity_is_name(&self) -> Result<(), ConfigError> {
         self.identity
@@ -216,7 +215,7 @@ impl ConfigBuilder {
             .map_or(Ok(()), |identity| check_name("identity", identity, 253, true))
     }
 
-    /// Checks everything.
+    /// Checks all values.
     ///
     /// # Errors
     /// Names the first value that cannot be used, its bound with the numbers, and a remedy. In

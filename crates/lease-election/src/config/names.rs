@@ -1,9 +1,9 @@
-//! Names: what Kubernetes accepts as the name of an object, and what this crate as an identity.
+//! Names: what Kubernetes accepts as the name of an object, and this crate as an identity.
 
 use super::random::random;
 use crate::error::{ConfigError, shown};
 
-/// DNS-1123: what Kubernetes accepts as a name, checked before a URL is built of it.
+/// Checks a DNS-1123 name, before a URL is built of it.
 pub(crate) fn check_name(
     field: &'static str,
     value: &str,
@@ -55,7 +55,7 @@ pub(super) fn default_identity() -> String {
     format!("{}_{:016x}", host(), random())
 }
 
-/// The host's name, as it may stand in an identity.
+/// The host's name, without characters that do not belong in an identity.
 pub(super) fn host() -> String {
     let uname = rustix::system::uname();
     uname

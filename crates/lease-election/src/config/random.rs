@@ -1,9 +1,9 @@
-//! Random bits for the names of electors and of their writes. No two processes may draw the same:
-//! everything that tells one elector's writes from another's rests on it.
+//! Random: the bits that name electors and their writes. No two processes may draw the same (A5):
+//! the names tell one elector's writes from another's.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-/// 64 bits that the operating system draws for this call: other ones in each process, also in a
+/// 64 bits that the operating system draws for this call. They differ between processes, also in a
 /// copy of this one (a fork, a virtual machine restored twice from one snapshot).
 pub(crate) fn random() -> u64 {
     drawn().unwrap_or_else(|| RandomState::new().build_hasher().finish())
@@ -13,7 +13,7 @@ pub(crate) fn random() -> u64 {
 fn drawn() -> Option<u64> {
     let mut bytes = [0; 8];
     loop {
-        // Waits until the kernel has gathered enough, right after a boot. So few bytes come whole.
+        // Right after a boot this waits for entropy. The kernel returns so few bytes whole.
         match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
             Ok(8) => return Some(u64::from_ne_bytes(bytes)),
             Err(rustix::io::Errno::INTR) => {}
@@ -22,7 +22,7 @@ fn drawn() -> Option<u64> {
     }
 }
 
-/// Here std draws, once for each thread, and counts on from there.
+/// On other systems std draws once for each thread, and counts on from there.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn drawn() -> Option<u64> {
     None

@@ -1,4 +1,4 @@
-//! What a configuration accepts, and what it says when it does not.
+//! Config tests: what `build` accepts, and how it refuses the rest.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn each_preset_keeps_the_inequality_with_room_for_three_renewals_without_an_answ
         );
         assert_eq!(config.hold(), Duration::from_nanos(hold));
         assert_eq!((config.attempts_per_hold(), config.warnings()), (3, vec![]));
-        // Whatever else was set stays, and what is set afterwards counts.
+        // The preset keeps other values, and later calls override it.
         let config = preset.drain_timeout(secs(77)).stop_margin(millis(500)).build().unwrap();
         assert_eq!((config.drain_timeout(), config.stop_margin()), (secs(77), millis(500)));
     }
@@ -74,7 +74,7 @@ fn v06_a_configuration_that_could_act_past_its_lease_is_refused_with_the_numbers
     for number in ["10s", "5s", "20s", "12.985007496s", "15s", "500 ppm", "2s"] {
         assert!(text.contains(number), "{number} is not in: {text}");
     }
-    // client-go's 15/14/10, 2.9/2.8/2, 1.9/1.8/1 and 1/0.9/0.7 as far as they can be said here.
+    // client-go's 15/14/10, 2.9/2.8/2, 1.9/1.8/1 and 1/0.9/0.7, as the builder allows.
     for (lease, renew, timeout) in
         [(15_000, 10_000, 4_000), (2_900, 2_000, 800), (1_900, 1_000, 800), (1_000, 700, 200)]
     {
@@ -172,7 +172,7 @@ fn ranks_and_the_wait_for_a_successor_are_bounded() {
     assert!(error.to_string().contains("from 0 (the first) to 7"));
     let error = builder().hand_over_wait(Duration::from_millis(15_001)).build().unwrap_err();
     assert_eq!((error.field, error.value.as_str()), ("hand_over_wait", "15.001s"));
-    // The last of all: a second, eight turns, and the jitter.
+    // A candidate without a rank waits longest: a second, eight turns, and the jitter.
     assert_eq!(builder().build().unwrap().hold_back(), Duration::from_millis(2600));
     assert_eq!(config.turn(|_| Duration::MAX), Duration::from_millis(1400));
 }

@@ -1,63 +1,60 @@
-//! What is allowed in a configuration, and seldom meant.
+//! Warnings: configurations that are allowed, and seldom meant.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::Config;
 
-/// Something that [`Config::warnings`] warns of.
+/// A warning of [`Config::warnings`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ConfigWarning {
     /// Fewer than three renewals that time out fit into the hold.
     FewAttempts {
-        /// How many do.
+        /// How many fit.
         attempts: u32,
         /// The hold.
         hold: Duration,
     },
-    /// Renewals come more often than once a second. Each names another whole second, because Go
-    /// candidates tell records apart by nothing else, so that `renewTime` runs ahead of the
-    /// clock.
+    /// Renewals come more often than once a second. Each names another whole second, because
+    /// candidates in Go tell records apart by nothing else, so `renewTime` runs ahead of the clock.
     RenewTimeRunsAhead {
         /// The interval of the renewals.
         retry_period: Duration,
-        /// By how much the written time is ahead after an hour as a leader. (After a day ahead it
-        /// begins again at the clock's time.)
+        /// How far the written time is ahead after an hour as a leader. (A day ahead, it begins
+        /// again at the clock's time.)
         ahead_after_an_hour: Duration,
     },
-    /// The stop margin is shorter than what a busy machine may take to run a thread: to drop work
-    /// at its next await, or a watchdog's to end the process, which waits half of the margin
-    /// before it does.
+    /// The stop margin is shorter than a busy machine may take to run a thread. A thread must drop
+    /// work at its next await, and the watchdog's must end the process after half of the margin.
     ThinMargin {
         /// The stop margin.
         stop_margin: Duration,
-        /// What is left of it, and so of the lease, after a watchdog has waited its default grace.
+        /// The rest of the margin, and so of the lease, after a watchdog's default grace.
         left: Duration,
     },
-    /// Requests are given up that a healthy server may still answer: Kubernetes promises most of
-    /// its answers to writes within a second.
+    /// Requests time out that a healthy server may still answer: Kubernetes promises most answers
+    /// to writes within a second.
     ShortRequestTimeout {
         /// The time-out of a request.
         request_timeout: Duration,
     },
     /// This candidate's turn may come so late that a crash costs half a lease more.
     LateTurn {
-        /// How long after the lease has run out: the jitter, or as often that as the rank says.
+        /// The longest wait after the lease has expired: the jitter, or the jitter times the rank.
         turn: Duration,
         /// The lease.
         lease_duration: Duration,
     },
-    /// Work has no time to wind up when it is to end: it is dropped, and then the lease runs out
-    /// and is not given back.
+    /// Work has no time to wind up: it is dropped, and the lease expires instead of being released.
     ShortDrain {
-        /// How long work may go on.
+        /// How long work may run on after a stop was requested.
         drain_timeout: Duration,
     },
 }
 
 impl Config {
-    /// What may be used, and is seldom meant.
+    /// Lists values that are allowed, and seldom meant.
     /// [`ConfigBuilder::build`](crate::ConfigBuilder::build) logs each of them.
     pub fn warnings(&self) -> Vec<ConfigWarning> {
         of(self)
@@ -101,7 +98,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Some turns of a scheduler on a machine with more threads than processors.
 const THIN: Duration = Duration::from_millis(100);
 
-/// What a server that is well, and far away or busy, may take for a write.
+/// How long a healthy server that is far away or busy may take for a write.
 const PROMPT: Duration = Duration::from_millis(250);
 
 fn of(config: &Config) -> Vec<ConfigWarning> {
