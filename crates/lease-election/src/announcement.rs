@@ -1,4 +1,4 @@
-//! Announcement: what an elector makes known about its terms. For people; no decision rests on it.
+//! Announcement: what an elector announces about its terms. No decision rests on it.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use crate::version::FenceToken;
 
-/// What is made known.
+/// The kind of an announcement.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Announced {
     /// A term began.
     BecameLeader,
-    /// Its work has ended.
+    /// The work of a term has ended.
     StoppedLeading,
 }
 
@@ -21,13 +21,13 @@ pub enum Announced {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Announcement {
-    /// Which of the two.
+    /// The beginning or the end.
     pub what: Announced,
-    /// Whose term.
+    /// The identity of the leader.
     pub identity: String,
-    /// Which term.
+    /// The fence token of the term.
     pub fence: FenceToken,
-    /// When, by the elector's wall clock.
+    /// The time, by the elector's wall clock.
     pub at: Timestamp,
 }
 

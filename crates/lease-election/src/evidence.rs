@@ -1,4 +1,4 @@
-//! Evidence: what an application knows about the holder of a Lease, and when it is asked. Opt-in.
+//! Evidence: what an application knows about the holder of a Lease, and when it is asked.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -15,32 +15,31 @@ use crate::observation::Observation;
 use crate::record::Record;
 use crate::version::Version;
 
-/// Says whether the holder of a Lease is gone, so that a candidate need not wait until its lease
-/// has run out: for [`LeaderElector::with_evidence`](crate::LeaderElector::with_evidence).
-/// `PodEvidence` (feature `kube`) asks Kubernetes for the holder's Pod.
+/// Says whether the holder of a Lease is gone, so that a candidate may take over before the lease
+/// expires: for [`LeaderElector::with_evidence`](crate::LeaderElector::with_evidence).
+/// `PodEvidence` (feature `pod-evidence`) asks Kubernetes for the holder's Pod.
 #[async_trait]
 pub trait HolderEvidence: Send + Sync {
     /// Whether the process that wrote `record` as `holder` has certainly ended: it runs nowhere,
     /// and will not run again.
     ///
-    /// **The safety of the election rests on a `true`**: if that process does run, two may be at
-    /// work until it notices. That it does not answer, that its node is not ready, that it is
-    /// to be deleted: none of this is evidence. In doubt, and after an error, the answer is
+    /// **The safety of the election rests on a `true`** (A9): if that process does run, two may
+    /// work until it notices. A process that does not answer, a node that is not ready, a Pod that
+    /// is to be deleted: none of these is evidence. In doubt, and after an error, the answer is
     /// `false`.
     ///
-    /// A holder is asked about when it is first seen, and again while it is silent: after two renew
-    /// intervals of this candidate, then once in each. An answer later than the request
-    /// time-out counts as `false`, and so does a panic. `holder` and `record` may have been written
-    /// by anybody.
+    /// The elector asks when it first sees a holder, and again while the holder is silent. It asks
+    /// after two of its retry periods, then once in each. An answer after the request time-out
+    /// counts as `false`, and so does a panic. `holder` and `record` are untrusted input.
     async fn is_gone(&self, holder: &str, record: &Record) -> bool;
 }
 
-/// The questions of one run, one at a time.
+/// The questions of one run, one at a time in flight.
 pub(crate) struct Inquiry {
     evidence: Option<Arc<dyn HolderEvidence>>,
     timeout: Duration,
     interval: Duration,
-    /// Who was asked about last, and when they may be next.
+    /// The holder asked about last, and when it may be asked about next.
     asked: Option<(String, Moment)>,
     under_way: Option<BoxFuture<'static, Option<Version>>>,
 }
@@ -56,7 +55,7 @@ impl Inquiry {
         }
     }
 
-    /// Asks about the holder if it is time to; or says when it will be, if nothing changes.
+    /// Asks about the holder if that is due. Otherwise returns when it will be, if nothing changes.
     pub(crate) fn plan(&mut self, observation: &Observation, now: Moment) -> Option<Moment> {
         let evidence = self.evidence.as_ref().filter(|_| self.under_way.is_none())?;
         let Observation::Present { lease, since, mine: false, .. } = observation else {
@@ -89,7 +88,8 @@ impl Inquiry {
         None
     }
 
-    /// The next answer: the version whose holder is gone, if it is. Never, if nothing was asked.
+    /// The next answer: the version whose holder is gone, if it is. Pending for ever without a
+    /// question.
     ///
     /// # Cancel safety
     /// The question stays under way.

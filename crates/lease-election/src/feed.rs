@@ -1,5 +1,4 @@
-//! Feed: the watch of one campaign, opened again whenever it ends. What the events mean is the
-//! candidate's.
+//! Feed: the watch of one campaign, reopened whenever it ends. The candidate interprets the events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,33 +15,33 @@ pub(crate) struct Feed {
     store: Arc<dyn LeaseStore>,
     clock: Arc<dyn Clock>,
     request_timeout: Duration,
-    /// A watch that lived for less was not of use.
+    /// A watch that ends sooner counts as a failure.
     pace: Duration,
     failures: u32,
-    /// The version known is too old to watch from: the next watch begins with what there is.
+    /// The known version is too old to watch from: the next watch begins with the present state.
     anew: bool,
     state: State,
 }
 
 enum State {
-    /// To be opened as soon as the candidate knows where from.
+    /// Opens as soon as the Lease was read.
     Ready,
-    /// And whether it is to begin with what there is.
+    /// With the future: whether the watch begins with the present state.
     Opening(BoxFuture<'static, Result<LeaseEvents, StoreError>>, bool),
     Open(LeaseEvents, Moment),
     Pausing(Sleep),
 }
 
-/// What a feed tells.
+/// What a feed reports.
 pub(crate) enum FeedNews {
-    /// `anew`: what happened between the version known and this watch is not told. `leaps`: it
-    /// begins with what there is, whatever was known.
+    /// `anew`: the watch skips changes since the known version. `leaps`: it begins with the present
+    /// state.
     Opened {
         anew: bool,
         leaps: bool,
     },
     Event(LeaseEvent),
-    /// The watch ended, in the usual way or by an error; it will be opened again.
+    /// The watch ended, normally or by an error, and will be reopened.
     Closed(Option<StoreError>),
 }
 
@@ -60,13 +59,13 @@ impl Feed {
         matches!(self.state, State::Open(..))
     }
 
-    /// Gives up a watch that was found to be behind.
+    /// Drops a watch that is behind; `next` opens another.
     pub(crate) fn restart(&mut self) {
         self.state = State::Ready;
     }
 
-    /// The next thing the watch tells. `from`: the version known now, if there is a Lease; `known`:
-    /// whether anything is known at all.
+    /// The next news of the watch. `from`: the known version, if there is a Lease; `known`: whether
+    /// the Lease was read at all.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing: its progress is kept in the feed.
@@ -108,7 +107,7 @@ impl Feed {
                     };
                     self.anew |= error == Some(StoreError::Expired);
                     if self.clock.now() >= since.after(self.pace) {
-                        // It was of use. A release may come any moment, so no pause.
+                        // The watch was useful. A release may come any moment, so no pause.
                         self.failures = 0;
                         self.state = State::Ready;
                         return FeedNews::Closed(error);

@@ -1,9 +1,9 @@
-//! Latency: how long things took, in buckets. Plain data; who measures is the driver.
+//! Latency: a histogram of durations.
 
 use std::time::Duration;
 
-/// How long something took, each time, counted in buckets: from half the time of a good disk to a
-/// lease that nobody should wait for.
+/// A histogram of durations. The buckets reach from half the latency of a good disk to a lease that
+/// is far too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Latency {
     counts: [u64; Self::BOUNDS.len() + 1],
@@ -11,7 +11,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The upper bounds of the buckets, inclusive. Above the last there is one more.
+    /// The inclusive upper bounds of the buckets. One more bucket has no bound.
     pub const BOUNDS: [Duration; 15] = [
         Duration::from_millis(1),
         Duration::from_micros(2500),
@@ -30,19 +30,19 @@ impl Latency {
         Duration::from_secs(60),
     ];
 
-    /// How many fell into each bucket: above the bound before it, and not above its own.
+    /// The number in each bucket: above the bound before it, and not above its own.
     #[must_use]
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// How many there were.
+    /// The number of durations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// What they took together.
+    /// The sum of all durations.
     #[must_use]
     pub fn sum(&self) -> Duration {
         self.sum

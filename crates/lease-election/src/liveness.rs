@@ -1,5 +1,5 @@
-//! Liveness: a health check that fails when work goes on long after its lease has run out. A safety
-//! net, tens of seconds slow; it gates no work.
+//! Liveness: a health check that fails when work outlives its lease. It is a safety net, tens of
+//! seconds slow, and gates no work.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use crate::clock::{Clock, Moment};
 
-/// The work of a term goes on although its lease ran out longer ago than tolerated: the process is
-/// wedged and should be restarted.
+/// The work of a term outlived its lease by more than the tolerance: the process is wedged and
+/// should be restarted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotLive {
     /// `namespace/name` of the Lease.
     pub lease: String,
-    /// How long ago the lease ran out.
+    /// How long ago the lease expired.
     pub overdue: Duration,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for NotLive {
 
 impl std::error::Error for NotLive {}
 
-/// When the lease of the running work runs out; `None` while no work runs.
+/// When the lease of the running work expires; `None` while no work runs.
 #[derive(Debug, Default)]
 pub(crate) struct WorkLease(Mutex<Option<Moment>>);
 
@@ -50,15 +50,14 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// How long the work may outlast its lease; 20 s unless changed, as Kubernetes' components do.
+    /// How long the work may outlive its lease. Default 20 s, as in Kubernetes' components.
     #[must_use]
     pub fn tolerance(mut self, tolerance: Duration) -> Self {
         self.tolerance = tolerance;
         self
     }
 
-    /// Fine for everybody who runs no work, and for work whose lease has not run out longer ago
-    /// than tolerated.
+    /// Passes while no work runs, and while the lease expired no longer ago than the tolerance.
     ///
     /// # Errors
     /// [`NotLive`] otherwise.
@@ -72,7 +71,7 @@ impl Liveness {
     }
 }
 
-/// How long ago the lease of the running work ran out.
+/// How long ago the lease of the running work expired.
 fn overdue(runs_out: Option<Moment>, now: Moment) -> Option<Duration> {
     runs_out.filter(|end| *end < now).map(|end| now.since(end))
 }

@@ -1,5 +1,5 @@
-//! Observer: who leads, for processes that do not stand. Its own watch and its own reads; it writes
-//! nothing, and runs no task.
+//! Observer: follows the leader for processes that do not campaign. It has its own watch and reads,
+//! writes nothing, and runs no task.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -20,22 +20,20 @@ use crate::record::StoredLease;
 use crate::store::{LeaseEvent, LeaseStore};
 use crate::version::{Version, compare_resource_versions};
 
-/// Who holds the lease, from now on and in order: for processes that do not stand, to route to the
-/// leader or to show it.
+/// Streams the holder of the lease, in order: for processes that do not campaign, to route to the
+/// leader or to display it.
 ///
-/// The first item comes with the first answer of the server, each further one with a change.
-/// `None`: nobody holds the lease, or nobody has been seen to renew it for as long as it says (by
-/// this process's own clock: also when it is this process that is cut off). For display and routing
-/// only: another may hold the lease by the time the item is read.
+/// The first item comes with the server's first answer, each further item with a change. `None`:
+/// the lease is free, or this process saw no renewal for the record's duration by its own clock,
+/// maybe because it is cut off. For display and routing only: another holder may have the lease by
+/// the time the item is read.
 ///
-/// It asks as little as a standby does: one watch, and a read when the watch has told nothing for
-/// three retry periods; reads alone where it may not watch. From `config` it takes the renew
-/// interval, the request time-out, and what a record without a duration is granted; the identity is
-/// not used.
+/// It costs as little as a standby: one watch, and a read when the watch was silent for three retry
+/// periods. Without permission to watch it polls. From `config` it takes the retry period, the
+/// request time-out, and the duration for a record without one. It ignores the identity.
 ///
-/// The stream does its work when it is polled, and never ends. A
-/// [`LeaderElector`](crate::LeaderElector) tells the same by
-/// [`observe`](crate::LeaderElector::observe).
+/// The stream works only when it is polled, and never ends.
+/// [`LeaderElector::observe`](crate::LeaderElector::observe) is the same for an elector.
 ///
 /// ```
 /// use futures::StreamExt;
@@ -108,14 +106,14 @@ fn assemble(store: Arc<dyn LeaseStore>, config: &Config, clock: Arc<dyn Clock>) 
     Leaders(told.boxed())
 }
 
-/// What is known of the Lease, and since when.
+/// The known state of the Lease, and since when.
 enum Sight {
     Unknown,
     Absent,
     Present {
         lease: Box<StoredLease>,
         since: Moment,
-        /// It has not been renewed for as long as it says.
+        /// No renewal was seen for the duration in the record.
         ran_out: bool,
     },
 }
@@ -137,7 +135,7 @@ impl Sight {
         }
     }
 
-    /// Whether `version` is older than what is known.
+    /// Whether `version` is older than the known one.
     fn is_after(&self, version: &Version) -> bool {
         self.version().is_some_and(|known| {
             let order =
@@ -157,7 +155,7 @@ struct Observer {
     sight: Sight,
     /// How often the sight changed.
     changes: u64,
-    /// The read under way.
+    /// The read in flight.
     request: Option<(Read, BoxFuture<'static, Answer>)>,
     must_read: bool,
     read_not_before: Moment,
@@ -180,7 +178,7 @@ impl Observer {
         }
     }
 
-    /// Until something was heard, or is due.
+    /// Handles the next news, or the next deadline.
     async fn turn(&mut self) {
         let now = self.clock.now();
         let mut wake = self.runs_out();
@@ -204,8 +202,7 @@ impl Observer {
             biased;
             (read, answer) = answer(&mut self.request) => self.read(read, answer),
             news = self.feed.next(known, from.as_ref()) => self.hear(news),
-            // Only if nothing is waiting to be heard: a process that was stopped hears the renewals
-            // of that time first.
+            // Last, so that a process that was stopped first hears the renewals of that time.
             () = sleep => {
                 let now = self.clock.now();
                 if self.runs_out().is_some_and(|end| end <= now)
@@ -217,7 +214,7 @@ impl Observer {
         }
     }
 
-    /// When the observed lease has stood unrenewed for as long as it says.
+    /// When the observed lease expires without a renewal.
     fn runs_out(&self) -> Option<Moment> {
         match &self.sight {
             Sight::Present { lease, since, ran_out: false } if !lease.record.is_free() => {
@@ -263,15 +260,14 @@ impl Observer {
                         self.see(now, lease);
                     }
                     None if undisturbed => self.see_absent(),
-                    // Something newer was heard meanwhile: which of the two is later, another read
-                    // says.
+                    // The watch was faster: only another read shows which of the two is later.
                     _ => {
                         self.must_read = true;
                         self.read_not_before = read.sent.after(self.config.pace());
                     }
                 }
                 if read.routine && self.feed.is_open() && self.changes != before {
-                    // The read told what the watch had not.
+                    // The read found what the watch had missed.
                     self.feed.restart();
                 }
             }
@@ -311,7 +307,7 @@ impl Observer {
     fn see(&mut self, now: Moment, lease: StoredLease) {
         match &mut self.sight {
             Sight::Present { lease: known, .. } if known.version == lease.version => return,
-            // A label was changed: nobody renewed.
+            // Only metadata changed: this is no renewal.
             Sight::Present { lease: known, .. }
                 if known.record == lease.record && known.version.uid == lease.version.uid =>
             {

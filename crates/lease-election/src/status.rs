@@ -1,5 +1,4 @@
-//! Status and Stats: what an elector can tell about itself, and the counters behind it. Plain data
-//! out; nothing here decides.
+//! Status and Stats: what an elector reports about itself, and the counters behind it.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -18,24 +17,25 @@ use crate::version::Version;
 pub struct Status {
     /// Whether this elector leads, by the clock (`leader_election_master_status`).
     pub leading: bool,
-    /// Who was last seen to hold the lease, this elector included. For display.
+    /// The last holder seen, this elector included. For display.
     pub leader: Option<String>,
-    /// Why the elector gets nowhere: the last failure, if the last request failed.
-    /// [`StoreError::Altered`] stays until a write is stored as it was sent. So does
-    /// [`StoreError::Conflict`], which is here when writes on one and the same version met one
-    /// again and again (a quota, admission; a race that is lost is none), and goes too when
-    /// another version is seen. (As text it is cut to 256 bytes, with control characters escaped.)
+    /// Why the elector makes no progress: the last failure, if the last request failed. (As text it
+    /// is cut to 256 bytes, with control characters escaped.)
+    ///
+    /// [`StoreError::Altered`] stays until a write is stored as it was sent.
+    /// [`StoreError::Conflict`] appears after repeated conflicts on one version (a quota,
+    /// admission), not after a lost race. It stays until a write succeeds or another version is
+    /// seen.
     pub blocked: Option<StoreError>,
-    /// Whether it is kept from leading ([`Maintenance`](crate::Maintenance)).
+    /// Whether [`Maintenance`](crate::Maintenance) keeps it from leading.
     pub maintenance: bool,
-    /// Whether it is not ready to lead yet
-    /// ([`LeaderElector::warm_up`](crate::LeaderElector::warm_up)).
+    /// Whether it is still [warming up](crate::LeaderElector::warm_up).
     pub warming_up: bool,
-    /// Whether the watch is open; without it the elector polls.
+    /// Whether the watch is open. Without it the elector polls.
     pub watching: bool,
-    /// Why the watch ended or did not open the last time, if by an error; `None` while it is open.
+    /// The error that ended the last watch or kept it from opening; `None` while the watch is open.
     pub unwatched: Option<StoreError>,
-    /// How the candidate of a coordinated election stands with the server; `None` in any other.
+    /// The state of the LeaseCandidate; `None` outside coordinated election.
     #[cfg(feature = "coordinated")]
     pub candidacy: Option<Candidacy>,
 }
@@ -44,10 +44,10 @@ pub struct Status {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Failures {
-    /// The lease had changed, or existed already; or a write of two stores made what was left of
-    /// an earlier one, which a read tells.
+    /// The lease had changed, or existed already. `MultiStore` also answers so when it completed an
+    /// earlier write.
     pub conflict: u64,
-    /// The server said no: permissions, validation, no such namespace.
+    /// The server refused: permissions, validation, no such namespace.
     pub rejected: u64,
     /// The server was overloaded.
     pub too_many_requests: u64,
@@ -88,7 +88,7 @@ pub struct Losses {
     pub taken_over: u64,
     /// The Lease was deleted, or deleted and made again.
     pub deleted: u64,
-    /// Somebody wrote the lease who should not: emptied it, changed it, or set the server back.
+    /// A foreign write: it emptied or changed the lease, or the server went back to an older state.
     pub foreign_write: u64,
     /// The work took longer to stop than the drain time-out.
     pub overran: u64,
@@ -96,53 +96,51 @@ pub struct Losses {
     pub broken: u64,
 }
 
-/// Counters since the elector was made. They never go back.
+/// Counters since the elector was made. They never decrease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
     /// Terms begun.
     pub terms: u64,
-    /// Terms that ended otherwise than by the end of their work.
+    /// Terms that ended for another reason than the end of their work.
     pub losses: Losses,
     /// Renewals that succeeded.
     pub renewals: u64,
-    /// How long they took, each from before it was sent to its answer. (One whose answer was lost
-    /// is known to have succeeded, and not how long it took.)
+    /// The time of each renewal, from before it was sent to its answer. A renewal whose answer was
+    /// lost does not count.
     pub renew_latency: Latency,
-    /// How long the lease had been anybody's, as far as this elector saw (given back, run out,
-    /// missing), or granted to it, when it led. The random wait before a take-over is part of
-    /// it.
+    /// How long the lease had been free before each term, as far as this elector saw: released,
+    /// expired, missing, or granted to it. Includes the random wait before a take-over.
     pub take_over_latency: Latency,
-    /// How long work took to end that was asked to, of that which did so within the drain time-out
-    /// and before its term was lost. (Not of work that asked for the end itself, and ended
-    /// with that.)
+    /// How long work took to end after a stop was requested, if it ended within the drain time-out
+    /// and its term. Work that requested the stop itself and ended at once does not count.
     pub drain_latency: Latency,
     /// Reads of the lease.
     pub reads: u64,
-    /// Writes that failed (`leader_election_slowpath_total`): client-go reads the lease after
-    /// each, this elector where a read can tell more.
+    /// Writes that failed (`leader_election_slowpath_total`). client-go reads the lease after each;
+    /// this elector does so where a read can tell more.
     #[doc(alias = "leader_election_slowpath_total")]
     pub slow_path: u64,
     /// Failed requests while leading.
     pub renew_failures: Failures,
     /// Failed requests while not leading.
     pub acquire_failures: Failures,
-    /// Changes of the holder seen.
+    /// Changes of the holder that this elector saw.
     pub transitions: u64,
-    /// Leases given back.
+    /// Leases released.
     pub releases: u64,
-    /// Leases that could not be given back in time.
+    /// Leases that were not released in time.
     pub failed_releases: u64,
     /// Times the watch was opened.
     pub watches: u64,
-    /// Times that whoever keeps up the LeaseCandidate of a coordinated election panicked, or ended
-    /// with its runtime.
+    /// Failures of the task that publishes the LeaseCandidate: it panicked, or its runtime shut
+    /// down.
     pub publisher_failures: u64,
 }
 
 #[cfg(feature = "prometheus")]
 impl Stats {
-    /// The sums of both.
+    /// Adds the counters of `other`.
     pub(crate) fn join(&mut self, other: &Self) {
         let add = |mine: &mut u64, more: u64| *mine = mine.saturating_add(more);
         for (mine, more) in [
@@ -156,7 +154,7 @@ impl Stats {
             add(&mut mine.unknown, *unknown);
             add(&mut mine.other, *other);
         }
-        // Taken apart, so that a counter which is added later cannot be forgotten here.
+        // Destructured, so that no new counter is forgotten here.
         let Self {
             terms,
             losses: Losses { expired, taken_over, deleted, foreign_write, overran, broken },
@@ -195,11 +193,10 @@ impl Stats {
     }
 }
 
-/// So many conflicts on one version of the Lease are no races: who loses one finds another version.
+/// This many conflicts on one version of the Lease are no race: a lost race brings another version.
 const CONFLICTS: u32 = 3;
 
-/// The version on condition of which the last writes were sent that met a conflict, `None` for no
-/// Lease, and how many in a row.
+/// The base of the last writes that met a conflict (`None`: no Lease), and their number in a row.
 #[derive(Debug, Default)]
 struct Conflicts {
     base: Option<Version>,
@@ -224,8 +221,8 @@ impl Counters {
         self.with(|stats, _| *stats)
     }
 
-    /// The status but for `leading`, `leader`, `maintenance` and `warming_up`, which are not kept
-    /// here.
+    /// The status without `leading`, `leader`, `maintenance` and `warming_up`, which other parts
+    /// keep.
     pub(crate) fn status(&self) -> Status {
         self.with(|_, status| status.clone())
     }
@@ -241,7 +238,7 @@ impl Counters {
         self.with(|stats, _| stats.renew_latency.note(took));
     }
 
-    /// A term begins on a lease that had been anybody's for so long.
+    /// Counts a term, and how long its lease had been free.
     pub(crate) fn took_over(&self, vacant_for: Duration) {
         self.with(|stats, _| {
             stats.terms = stats.terms.saturating_add(1);
@@ -253,7 +250,7 @@ impl Counters {
         self.with(|stats, _| stats.drain_latency.note(took));
     }
 
-    /// Counts a failure. Whether it is the first of a server that alters records.
+    /// Counts a failure. Returns `true` if the server begins to alter records.
     pub(crate) fn failed(&self, leading: bool, error: &StoreError) -> bool {
         self.with(|stats, status| {
             let failures =
@@ -261,8 +258,7 @@ impl Counters {
             failures.count(error);
             let altered = matches!(status.blocked, Some(StoreError::Altered { .. }));
             let alters = matches!(error, StoreError::Altered { .. });
-            // A lost race is the other's success, not a fault; and what is wrong with every write
-            // is more than a failure.
+            // A lost race is no fault, and an error of every write outranks a single failure.
             if *error != StoreError::Conflict && (alters || !is_lasting(status.blocked.as_ref())) {
                 status.blocked = Some(error.clone());
             }
@@ -270,7 +266,7 @@ impl Counters {
         })
     }
 
-    /// A request succeeded; `written`: it was a write.
+    /// Notes a success; `written`: of a write.
     pub(crate) fn succeeded(&self, written: bool) {
         self.with(|_, status| {
             if written || !is_lasting(status.blocked.as_ref()) {
@@ -286,8 +282,7 @@ impl Counters {
         self.conflicts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A write on condition of this version met a conflict. Whether it is the first that says that
-    /// none will be taken.
+    /// Counts a conflict on this version. Returns `true` when their number rules out a race.
     pub(crate) fn conflicted(&self, base: Option<&Version>) -> bool {
         let met = {
             let mut conflicts = self.conflicts();
@@ -303,7 +298,7 @@ impl Counters {
         met == CONFLICTS
     }
 
-    /// This version of the Lease is what there is: conflicts on another may have been races.
+    /// Notes the current version of the Lease: conflicts on another version may have been races.
     pub(crate) fn saw(&self, version: Option<&Version>) {
         let is_another = {
             let mut conflicts = self.conflicts();
@@ -326,7 +321,7 @@ impl Counters {
         self.note_watch(open, None);
     }
 
-    /// And why not, if by an error.
+    /// `error`: why the watch is not open.
     pub(crate) fn note_watch(&self, open: bool, error: Option<StoreError>) {
         self.with(|_, status| (status.watching, status.unwatched) = (open, error));
     }
@@ -348,7 +343,7 @@ impl Counters {
     }
 }
 
-/// Whether it is wrong with the writes, and no read that succeeds says that it is mended.
+/// Whether every write meets this error, so that a successful read does not clear it.
 fn is_lasting(blocked: Option<&StoreError>) -> bool {
     matches!(blocked, Some(StoreError::Altered { .. } | StoreError::Conflict))
 }

@@ -1,5 +1,4 @@
-//! Buckets: a time on a bound is within it, one beyond them all is counted too, and nothing
-//! overflows.
+//! Latency tests: bounds are inclusive, the last bucket has none, and sums saturate.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! The cases of client-go's `healthzadaptor_test.go`: 60 s leases, 20 s of tolerance, now one hour
-//! after the origin.
+//! Liveness tests: the cases of client-go's `healthzadaptor_test.go`, with 60 s leases, 20 s of
+//! tolerance, and now two hours after the origin.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What an elector says of itself, after one answer and the next.
+//! Status tests: what an elector reports after one answer and the next.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn a_server_that_alters_records_is_warned_of_once_until_a_write_is_stored_as_it_
     let altered = StoreError::Altered { field: "renewTime" };
     assert!(counters.failed(false, &altered));
     for _ in 0..3 {
-        // Reads succeed, other requests fail, and it is the writes that are the trouble.
+        // Reads succeed and other requests fail, but only the writes are at fault.
         counters.succeeded(false);
         assert!(!counters.failed(false, &StoreError::unknown("503")));
         assert!(!counters.failed(false, &altered));
