@@ -1,5 +1,4 @@
-//! KubeLeaseStore: the Lease of a Kubernetes API server. What is asked of it is `object`'s, what
-//! the Lease says is `spec`'s.
+//! KubeLeaseStore: the Lease of a Kubernetes API server.
 
 use std::fmt;
 
@@ -27,22 +26,22 @@ use object::{Form, ObjectStore};
 #[cfg(feature = "coordinated")]
 pub(crate) use requests::{Call, Requests, from_kube};
 
-/// The record as a Lease has it.
+/// How a Lease keeps a record.
 pub(crate) const SPEC: Form = Form { read: spec::read, write: spec::write };
 
-/// A `coordination.k8s.io/v1` Lease, byte-compatible with client-go's `LeaseLock`: Go candidates
-/// and ours exclude each other.
+/// A `coordination.k8s.io/v1` Lease, byte-compatible with client-go's `LeaseLock`: candidates of
+/// both exclude each other.
 ///
-/// A Lease whose fields are of other types than the API's belongs to another holder: it is taken
-/// when it has stayed the same for a lease of ours at least.
+/// A Lease whose fields have other types than the API's counts as held. A candidate takes it once
+/// it has stayed unchanged for at least a lease of the candidate.
 ///
-/// Needs `get`, `create`, `update` and `watch` on leases. (`create` cannot be limited to a name;
-/// the others can. Without `watch` the elector polls.)
+/// Needs `get`, `create`, `update` and `watch` on leases. `create` cannot be limited to a name; the
+/// others can. Without `watch` the elector polls.
 ///
 /// # The client
-/// Use [`connect`](Self::connect), which makes a client for this purpose alone: an elector that
-/// shares its connections and rate limits with the work is starved by it, and kube's own retry
-/// layer makes a conflict out of a success. The elector survives both, later than it could.
+/// Use [`connect`](Self::connect), which makes a client for this purpose alone. On a shared client
+/// the work's requests and rate limits starve the elector, and kube's own retries make a conflict
+/// out of a success. The elector survives both, but reacts later.
 #[doc(alias = "LeaseLock")]
 #[derive(Clone)]
 pub struct KubeLeaseStore {
@@ -50,14 +49,14 @@ pub struct KubeLeaseStore {
 }
 
 impl KubeLeaseStore {
-    /// The Lease that `config` names, through this client; each request has the configured
+    /// Uses the Lease that `config` names through this client. Each request has the configured
     /// time-out.
     #[must_use]
     pub fn new(client: Client, config: &Config) -> Self {
         Self { object: ObjectStore::new::<Lease>(client, config, SPEC) }
     }
 
-    /// The Lease that `config` names, through a client of its own, without a hidden retry.
+    /// Uses the Lease that `config` names through a client of its own, which never retries.
     ///
     /// # Errors
     /// As `kube::Client::try_from`: certificates that cannot be read, a TLS feature that is
@@ -68,12 +67,12 @@ impl KubeLeaseStore {
 
     /// Records an Event on the Lease when a term begins and when its work has ended, with
     /// client-go's reason and texts: `<identity> became leader`, `<identity> stopped leading`.
-    /// `component` is the Event's source; needs `create` on events.
+    /// `component` is the Event's source. Needs `create` on events.
     ///
-    /// An Event is sent in the background, once, and given up after the request time-out: no
-    /// renewal waits for one. With another client than the store's they do not even share its
-    /// connections. A process that exits right after [`run`](crate::LeaderElector::run) may not get
-    /// its last one out.
+    /// The store sends each Event once, in the background, and gives up after the request time-out:
+    /// no renewal waits for it. With another client than the store's they do not even share
+    /// connections. A process that exits right after [`run`](crate::LeaderElector::run) may lose
+    /// its last Event.
     #[doc(alias = "EventRecorder")]
     #[must_use]
     pub fn with_events(mut self, client: Client, component: &str) -> Self {
@@ -81,10 +80,9 @@ impl KubeLeaseStore {
         self
     }
 
-    /// These labels on the Lease when this elector makes it, and again with each of its writes, so
-    /// that they follow the holder where candidates have different ones. Labels of others stay.
-    /// The server checks them: with one that it refuses nobody leads, and
-    /// [`Status::blocked`](crate::Status::blocked) says why.
+    /// Sets these labels when the elector makes the Lease, and again with each of its writes, so
+    /// that they follow the holder. Other labels stay. With a label that the server refuses this
+    /// elector cannot lead, and [`Status::blocked`](crate::Status::blocked) says why.
     #[doc(alias = "Labels")]
     #[must_use]
     pub fn with_labels<K: Into<String>, V: Into<String>>(
@@ -96,8 +94,8 @@ impl KubeLeaseStore {
         self
     }
 
-    /// These annotations, as [`with_labels`](Self::with_labels) does. Those that this crate keeps
-    /// itself stay its own.
+    /// Sets these annotations, as [`with_labels`](Self::with_labels) sets labels. This crate's own
+    /// annotations stay its own.
     #[must_use]
     pub fn with_annotations<K: Into<String>, V: Into<String>>(
         mut self,
@@ -108,10 +106,10 @@ impl KubeLeaseStore {
         self
     }
 
-    /// This owner on the Lease when this elector makes it: the garbage collector deletes the Lease
-    /// with its last owner. Owners of a Lease that is there already are left alone.
+    /// Sets this owner when the elector makes the Lease: the garbage collector deletes the Lease
+    /// with its last owner. Owners of an existing Lease stay.
     ///
-    /// Name what outlives all candidates, a Deployment, and never a Pod: a Lease that is deleted
+    /// Name an object that outlives all candidates, a Deployment, and never a Pod. Deleting a Lease
     /// ends the term of its leader (A7 of docs/safety.md).
     #[must_use]
     pub fn with_owner(mut self, owner: OwnerReference) -> Self {

@@ -1,5 +1,5 @@
-//! Adornment: labels, annotations and owners that the application wants on the object, beside the
-//! record. None of it decides anything.
+//! Adornment: labels, annotations and owners that the application wants on the object. No decision
+//! rests on them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Adornment {
 }
 
 impl Adornment {
-    /// On an object that is made.
+    /// Adorns a new object.
     pub(super) fn furnish(&self, object: &mut DynamicObject) {
         self.restore(object);
         if !self.owners.is_empty() {
@@ -26,8 +26,8 @@ impl Adornment {
         }
     }
 
-    /// On an object that is there: these keys as they are here, all others as they are there. Its
-    /// owners are left alone: somebody may have changed them for good.
+    /// Adorns an existing object: sets these keys, and keeps all others. Its owners stay, because
+    /// an operator may have changed them.
     pub(super) fn restore(&self, object: &mut DynamicObject) {
         for (wanted, found) in [
             (&self.labels, &mut object.metadata.labels),

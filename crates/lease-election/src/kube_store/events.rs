@@ -1,5 +1,4 @@
-//! Events: announcements as core/v1 Events, as client-go's recorder writes them. Sent in the
-//! background, and given up rather than waited for.
+//! Events: announcements as core/v1 Events, as client-go's recorder writes them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -14,13 +13,13 @@ use tokio::sync::Semaphore;
 
 use crate::announcement::Announcement;
 
-/// How many may be on their way at once: a server that answers none must not collect them here.
+/// How many Events may be in flight: a server that answers none must not pile them up.
 const UNDER_WAY: usize = 8;
 
 /// The longest name of an object.
 const LONGEST_NAME: usize = 253;
 
-/// What an Event is about.
+/// The object of an Event.
 #[derive(Clone, Debug)]
 pub(super) struct About {
     pub(super) api_version: String,
@@ -47,8 +46,7 @@ impl Recorder {
         }
     }
 
-    /// Sends it in the background. Outside of a runtime, and with too many under way, it is
-    /// dropped.
+    /// Sends an Event in the background. Drops it outside a runtime, and with too many in flight.
     pub(super) fn record(&self, about: &About, announcement: &Announcement) {
         let (Ok(runtime), Ok(place)) =
             (Handle::try_current(), Arc::clone(&self.places).try_acquire_owned())
@@ -98,8 +96,8 @@ fn event(about: &About, component: &str, announcement: &Announcement) -> Event {
     }
 }
 
-/// `<lease>.<16 hex digits>`, as client-go's, but with a hash of the whole announcement for the
-/// digits: two processes may announce at one instant.
+/// `<lease>.<16 hex digits>`, as client-go's, but with a hash of the whole announcement: two
+/// processes may announce at one instant.
 pub(super) fn name(lease: &str, announcement: &Announcement) -> String {
     let mut hasher = DefaultHasher::new();
     announcement.hash(&mut hasher);

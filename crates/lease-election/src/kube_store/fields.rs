@@ -1,4 +1,4 @@
-//! Fields: a record's fields as Go's `encoding/json` reads them. A value that Go refuses makes the
+//! Fields: a record's fields, as Go's `encoding/json` reads them. A value that Go refuses makes the
 //! record unreadable: then another holder has the lease.
 
 use jiff::Timestamp;
@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::fnv::Fnv;
 use crate::record::{Record, to_micros};
 
-/// The record. If it cannot be read, it says that another holder has the lease. `transitions` is
-/// the name of that field; `is` compares a name found with a name wanted.
+/// Reads the record. A record that cannot be read counts as another holder's. `transitions` is the
+/// name of that field; `is` compares a name found with a name wanted.
 pub(crate) fn read<'f>(
     fields: impl Iterator<Item = (&'f str, &'f Value)>,
     transitions: &str,
@@ -17,7 +17,7 @@ pub(crate) fn read<'f>(
     let mut record = Record::default();
     let mut wrong = None;
     for (name, value) in fields {
-        // Without the value: the reason stays the same while the holder renews.
+        // Without the value, so that the reason stays the same while the holder renews.
         let read = if is(name, "holderIdentity") {
             text(&mut record.holder, value)
         } else if is(name, "leaseDurationSeconds") {
@@ -49,8 +49,8 @@ pub(crate) fn read<'f>(
     }
 }
 
-/// In place of the mark of a write, on a record whose text is not what client-go and this crate
-/// write: each change of it is a change of the record.
+/// A digest in place of a write's mark, for a text that neither client-go nor this crate writes:
+/// each change of it changes the record.
 pub(crate) fn raw_id(raw: &str) -> String {
     format!("raw-{:016x}", Fnv::new().with(raw.as_bytes()).finish())
 }
@@ -68,7 +68,7 @@ fn text(field: &mut String, value: &Value) -> Read {
     }
 }
 
-/// A number in a string is refused, and tells nevertheless for how long to wait.
+/// A number in a string makes the record unreadable, and still sets how long to wait.
 fn number(field: &mut i32, value: &Value) -> Read {
     let (number, read) = match value {
         Value::Null => return Ok(()),
@@ -91,7 +91,7 @@ fn time(field: &mut Option<Timestamp>, value: &Value) -> Read {
     Ok(())
 }
 
-/// jiff reads more than Go: a space for the `T`, no offset to the minute, a second 60.
+/// jiff accepts more than Go: a space for the `T`, an offset without minutes, a second 60.
 fn rfc_3339(text: &str) -> Option<Timestamp> {
     let has_form = |text: &str, form: &str| {
         let fits = |(c, form): (u8, u8)| if form == b'0' { c.is_ascii_digit() } else { c == form };

@@ -1,13 +1,12 @@
-//! What this crate keeps of a record in annotations of its own, on whatever object the rest of it
-//! is: the name of the write, and the successor.
+//! Mark: the two annotations of a record, on any kind of object: the name of the write, and the
+//! successor.
 
 use kube::api::DynamicObject;
 
 use crate::record::Record;
 use crate::{SUCCESSOR_ANNOTATION, WRITE_ANNOTATION};
 
-/// Adds the two to the rest of the record. A Lease that somebody holds has no successor, whatever
-/// stands there.
+/// Adds both to the record. A held Lease has no successor, whatever its annotation says.
 pub(crate) fn read(object: &DynamicObject, record: Record) -> Record {
     let annotations = object.metadata.annotations.as_ref();
     let annotation = |key: &str| annotations.and_then(|all| all.get(key)).cloned();
@@ -19,7 +18,7 @@ pub(crate) fn read(object: &DynamicObject, record: Record) -> Record {
     }
 }
 
-/// Writes both, or takes away what the object has of an earlier record.
+/// Writes both, or removes those of an earlier record.
 pub(crate) fn write(object: &mut DynamicObject, record: &Record) {
     let annotations = object.metadata.annotations.get_or_insert_default();
     let successor = Some(&record.successor).filter(|name| !name.is_empty() && record.is_free());

@@ -1,5 +1,4 @@
-//! ObjectStore: a record inside one object of an API server, whatever its kind. How it is asked is
-//! `requests`', where in the object the record stands the form's.
+//! ObjectStore: a record inside one object of an API server, whatever its kind.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,8 +18,8 @@ use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvent, LeaseEvents};
 use crate::version::Version;
 
-/// How a record stands in an object. Reading trusts nothing and fails on nothing; writing leaves
-/// all else alone.
+/// How an object keeps a record. Reading trusts nothing and never fails; writing leaves all else
+/// alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
     pub(crate) read: fn(&DynamicObject) -> Record,
@@ -42,13 +41,14 @@ pub(crate) struct ObjectStore {
     seen: Arc<Mutex<VecDeque<Seen>>>,
 }
 
-/// An object as the server told it, written down: read, its maps take several times as much memory.
+/// An object of the server as JSON: parsed, its maps take several times as much memory.
 struct Seen {
     version: Version,
     json: Box<str>,
 }
 
-/// Between a version and the write that is conditional on it, the watch may tell a few more.
+/// How many versions to keep: the watch may tell a few between a version and the write conditional
+/// on it.
 const REMEMBERED: usize = 4;
 
 /// How long the server keeps a watch open; kube's own default.
@@ -137,8 +137,8 @@ impl ObjectStore {
     }
 }
 
-/// What the next write needs of an object: all of it but who wrote which field. That takes more
-/// memory than the rest, and a write without it leaves it to the server.
+/// What the next write needs of an object: all but the managed fields. They take more memory than
+/// the rest, and the server keeps them for a write without them.
 pub(crate) fn kept(mut object: DynamicObject) -> DynamicObject {
     object.metadata.managed_fields = None;
     object
@@ -181,8 +181,8 @@ impl ObjectStore {
                 object
             }
         };
-        // With the uid in it: a PUT of a missing Lease would otherwise make a new one, whatever its
-        // resourceVersion says.
+        // The object carries its uid: without it a PUT of a missing Lease makes a new one, whatever
+        // its resourceVersion says.
         let mut object = known;
         self.adornment.restore(&mut object);
         (self.form.write)(&mut object, record);
@@ -228,7 +228,7 @@ impl ObjectStore {
     }
 }
 
-/// Of a watch a 404 says that nobody serves it: what a watch is for may be missing.
+/// A 404 to a watch means that the server does not serve it: the watched object may be missing.
 fn of_watch(error: kube::Error) -> StoreError {
     match error {
         kube::Error::Api(status) if status.code == 404 => StoreError::Rejected {

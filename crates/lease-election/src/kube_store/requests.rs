@@ -1,5 +1,5 @@
-//! Requests about one object of an API server, and what their answers mean. By hand: kube keeps no
-//! headers, and `Retry-After` is one. Nobody repeats them.
+//! Requests: requests about one object of an API server, and what their answers mean. They bypass
+//! kube's own calls, which drop the header `Retry-After`, and are never retried.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use kube::core::Status;
 
 use crate::error::{StoreError, shown};
 
-/// Where the object is, and for how long an answer is waited for.
+/// Where the object is, and how long a request may take.
 #[derive(Clone)]
 pub(crate) struct Requests {
     pub(crate) client: Client,
-    /// Of all objects of its kind in its namespace.
+    /// The collection of its kind in its namespace.
     pub(crate) url: String,
     pub(crate) name: String,
     pub(crate) timeout: Duration,
@@ -32,23 +32,23 @@ pub(crate) enum Call<'a> {
     Delete(&'a DeleteParams),
 }
 
-/// Why a request brought nothing, with the server's own words if it is that.
+/// Why a request failed, with the server's own words if they are the reason.
 pub(crate) struct Refusal {
     error: StoreError,
     status: Status,
 }
 
 impl Refusal {
-    /// Whether the API server says that there is nothing of this name.
+    /// Whether the API server says that no object of this name exists.
     fn is_about(&self, name: &str) -> bool {
         self.status.reason == "NotFound"
             && self.status.details.as_ref().is_some_and(|details| details.name == name)
     }
 
     #[cfg(feature = "coordinated")]
-    /// Whether the API server says that it has no such resource, or no such version of its group:
-    /// it names nothing then, and has details all the same. (So does kube-apiserver 1.36 for
-    /// its own groups. Who has never heard of it says 404 in other words.)
+    /// Whether the API server says that it does not serve this resource, or this version of its
+    /// group: it then sends details that name nothing. (kube-apiserver 1.36 does so for its own
+    /// groups. An intermediary says 404 in other words.)
     pub(crate) fn is_of_no_resource(&self) -> bool {
         self.status.reason == "NotFound"
             && self
@@ -59,7 +59,8 @@ impl Refusal {
     }
 
     #[cfg(feature = "coordinated")]
-    /// The error, where a 404 means no more than that the question is not let through.
+    /// The error. A 404 becomes a refusal, because an intermediary may not let the question
+    /// through.
     pub(crate) fn not_allowed(self) -> StoreError {
         match self.error {
             StoreError::NotFound => {
@@ -69,7 +70,7 @@ impl Refusal {
         }
     }
 
-    /// What is known when somebody in between has said this.
+    /// The error for an answer that an intermediary gave.
     fn unknown(&self) -> StoreError {
         StoreError::unknown(format!("status {}: {}", self.status.code, shown(&self.status.message)))
     }
@@ -99,7 +100,7 @@ impl Requests {
         }
     }
 
-    /// One request, and what it is answered with.
+    /// Sends one request.
     pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Refusal> {
         let to = Request::new(&self.url);
         let json = |object| serde_json::to_vec(object).map_err(|error| unsent(&error));
@@ -121,7 +122,8 @@ impl Requests {
         let (status, asked, body) = self.within(exchange).await?;
         if status.is_client_error() || status.is_server_error() {
             let code = status.as_u16();
-            // The answer's own code: who stands in between may wrap what somebody else has said.
+            // The code of the answer itself counts: an intermediary may wrap another server's
+            // Status.
             let status = match serde_json::from_slice::<Status>(&body) {
                 Ok(status) => status.with_code(code),
                 Err(_) => {
@@ -134,9 +136,9 @@ impl Requests {
             .map_err(|error| StoreError::unknown(format!("the answer is no object: {error}")))?)
     }
 
-    /// As [`send`](Self::send), but that the object is missing is the API server's word about this
-    /// very one. Somebody in between may say 404 too, of a path or of a server that it does not
-    /// know: that says nothing of the object.
+    /// As [`send`](Self::send), but answers `NotFound` only if the API server says that this very
+    /// object is missing. An intermediary's 404, of an unknown path or server, says nothing about
+    /// the object.
     pub(crate) async fn send_about<T: DeserializeOwned>(
         &self,
         call: Call<'_>,
@@ -148,7 +150,7 @@ impl Requests {
     }
 
     #[cfg(feature = "coordinated")]
-    /// The same of an object that is missing too where the API server has none of its kind.
+    /// The same, and answers `NotFound` also if the API server does not serve this kind.
     pub(crate) async fn send_about_any<T: DeserializeOwned>(
         &self,
         call: Call<'_>,
@@ -163,12 +165,11 @@ impl Requests {
         })
     }
 
-    /// Makes the object. A conflict means that there is one, and nothing else.
+    /// Makes the object. A conflict means only that it exists.
     pub(crate) async fn create(&self, object: &DynamicObject) -> Result<DynamicObject, StoreError> {
         match self.send(Call::Create(object)).await {
             Ok(object) => Ok(object),
-            // A quota that is used up is a conflict too: it does not mean that another has made the
-            // object.
+            // A quota that is used up is a 409 too: it does not mean that the object exists.
             Err(Refusal { error: StoreError::Conflict, status })
                 if status.reason != "AlreadyExists" =>
             {
@@ -193,24 +194,23 @@ pub(crate) fn from_kube(error: kube::Error) -> StoreError {
     match error {
         kube::Error::Api(status) => from_status(&status, None),
         kube::Error::BuildRequest(error) => unsent(&error),
-        // Anything else may have happened after the request was sent.
+        // Any other error may have come after the request was sent.
         other => StoreError::unknown(shown(&other.to_string())),
     }
 }
 
-/// A `Retry-After` in seconds; one that is a date is not followed, because it is of another's
-/// clock.
+/// A `Retry-After` in seconds. A date is ignored, because it is of another clock.
 fn seconds(text: &str) -> Option<Duration> {
     text.trim().parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
-/// A request that could not be made.
+/// A request that was never sent.
 fn unsent(error: &dyn std::error::Error) -> StoreError {
     StoreError::Rejected { code: 0, message: shown(&error.to_string()) }
 }
 
-/// `asked`: what the header of the answer says. A server that has no time for more refuses in plain
-/// text (API Priority and Fairness does), and then the header alone says for how long.
+/// `asked`: the header `Retry-After`. API Priority and Fairness refuses in plain text: then the
+/// header alone says how long to wait.
 pub(super) fn from_status(status: &Status, asked: Option<Duration>) -> StoreError {
     match status.code {
         404 => StoreError::NotFound,

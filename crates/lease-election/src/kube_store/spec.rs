@@ -1,5 +1,4 @@
-//! The record inside a Lease object, field by field as client-go's `leaselock.go` has it. Reading
-//! trusts nothing and fails on nothing.
+//! Spec: the record inside a Lease object, field by field as in client-go's `leaselock.go`.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -9,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{fields, mark};
 use crate::record::Record;
 
-/// Reads what is there.
+/// Reads the record. It trusts nothing and never fails.
 pub(super) fn read(object: &DynamicObject) -> Record {
     let spec = object.data.get("spec");
     let record = match spec {
@@ -28,7 +27,7 @@ pub(super) fn read(object: &DynamicObject) -> Record {
     }
 }
 
-/// Writes the record into the object and leaves all else in it alone.
+/// Writes the record and leaves all else in the object alone.
 pub(super) fn write(object: &mut DynamicObject, record: &Record) {
     if !object.data.is_object() {
         object.data = Value::Object(Map::new());
@@ -58,8 +57,7 @@ pub(super) fn write(object: &mut DynamicObject, record: &Record) {
     mark::write(object, record);
 }
 
-/// Six fraction digits, no more and no less: a MicroTime with any other number is refused by the
-/// server.
+/// Exactly six fraction digits: the server refuses a MicroTime with any other number.
 fn time(time: Option<Timestamp>) -> Value {
     time.and_then(|time| serde_json::to_value(MicroTime(time)).ok()).unwrap_or(Value::Null)
 }

@@ -1,5 +1,4 @@
-//! What a Lease says on the wire: client-go's fixtures both ways, and everything else that may
-//! stand there.
+//! KubeLeaseStore tests: a Lease on the wire, with client-go's fixtures both ways, and odd content.
 
 use jiff::Timestamp;
 use kube::api::DynamicObject;
@@ -95,7 +94,7 @@ fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
         (form.write)(&mut hinted, &named);
         assert_eq!((form.read)(&hinted), named);
         assert_eq!(named.hint(), Some("b"));
-        // All that client-go reads is the same.
+        // client-go reads the same from both.
         assert_eq!(hinted.data, plain.data);
         let annotations = |object: &DynamicObject| {
             let mut all = object.metadata.annotations.clone().unwrap_or_default();
@@ -104,8 +103,7 @@ fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
         };
         assert_eq!(annotations(&hinted), (Some("b".to_owned()), annotations(&plain).1));
 
-        // client-go keeps annotations that it does not know: neither its terms nor its releases
-        // have a successor.
+        // client-go keeps unknown annotations: neither its terms nor its releases have a successor.
         let mut go = hinted.clone();
         let keep = go.metadata.annotations.clone();
         for holder in ["go", ""] {
@@ -120,7 +118,7 @@ fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
             }
             assert_eq!((form.read)(&go).hint(), None, "{holder}");
         }
-        // Nor is one whom somebody writes beside a record that is held.
+        // A successor beside a held record does not count either.
         let mut object = hinted;
         (form.write)(&mut object, &Record { holder: "a".into(), ..Record::default() });
         let annotations = object.metadata.annotations.get_or_insert_default();
@@ -132,7 +130,7 @@ fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
 
 #[test]
 fn a_write_keeps_labels_annotations_owners_and_unknown_fields() {
-    // Upstream's TestLabelUpdate and TestUpdateWithNilLabelsOnLease: what is not ours stays.
+    // Upstream's TestLabelUpdate and TestUpdateWithNilLabelsOnLease: foreign fields stay.
     let mut object = parsed(json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": "l", "uid": "u", "resourceVersion": "5", "labels": {"a": "b"}, "annotations": {"c": "d"},
@@ -191,7 +189,7 @@ fn anything_may_stand_in_a_lease_and_what_cannot_be_read_is_somebodys() {
             "{unreadable}: a change of it is a change of the record"
         );
     }
-    // Names are exact here, and what the server adds for others is no part of the record.
+    // Names are exact here, and fields that the server adds for others are no part of the record.
     let record = spec::read(&lease(json!({"HOLDERIDENTITY": "x", "fromTheFuture": "15"})));
     assert_eq!(record, Record::default());
     let huge =
@@ -224,7 +222,7 @@ fn statuses_say_whether_a_write_may_have_been_applied() {
     }
 }
 
-/// A store whose server gives one and the same answer to everything.
+/// A store whose server answers every request the same.
 fn answered(code: u16, retry_after: Option<&'static str>, body: &'static str) -> KubeLeaseStore {
     let server = tower::service_fn(move |_: http::Request<kube::client::Body>| async move {
         let answer = http::Response::builder().status(code);
@@ -240,7 +238,7 @@ fn answered(code: u16, retry_after: Option<&'static str>, body: &'static str) ->
 
 #[tokio::test(start_paused = true)]
 async fn what_a_server_asks_for_in_a_header_is_heard_although_it_answers_in_plain_text() {
-    // As API Priority and Fairness refuses: no Status.
+    // API Priority and Fairness refuses in this form, without a Status.
     let text = "Too many requests, please try again later.";
     let status = r#"{"kind":"Status","code":429,"reason":"TooManyRequests","details":{"retryAfterSeconds":2}}"#;
     for (retry_after, body, seconds) in [
@@ -289,7 +287,7 @@ async fn an_answer_that_is_no_object_says_nothing_of_the_lease() {
         assert!(matches!(store.get().await, Err(StoreError::Unknown { .. })), "{code} {body}");
         assert!(matches!(store.create(&Record::default()).await, Err(StoreError::Unknown { .. })));
     }
-    // The answer's own code counts: what stands in between may pass on what somebody else has said.
+    // The code of the answer itself counts: an intermediary may wrap another server's Status.
     let wrapped = answered(502, None, r#"{"kind":"Status","code":404,"reason":"NotFound"}"#);
     assert!(
         matches!(wrapped.get().await, Err(StoreError::Unknown { .. })),
@@ -297,8 +295,7 @@ async fn an_answer_that_is_no_object_says_nothing_of_the_lease() {
     );
 }
 
-/// A balancer in front of the API servers may say 404 too, and a leader that believes it ends its
-/// term.
+/// A load balancer may answer 404 too, and a leader that believes it ends its term.
 #[tokio::test(start_paused = true)]
 async fn only_what_the_api_server_says_of_this_very_lease_says_that_there_is_none() {
     let of_it = r#"{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"l","kind":"leases"}}"#;
@@ -321,7 +318,7 @@ async fn only_what_the_api_server_says_of_this_very_lease_says_that_there_is_non
         );
         assert!(matches!(update(body).await, Err(StoreError::Unknown { .. })), "{body}");
     }
-    // Nor does it say that there is no such namespace.
+    // Nor does it mean that there is no such namespace.
     for body in ["404 page not found", "{}", r#"{"kind":"Status","code":404}"#] {
         let made = answered(404, None, body).create(&Record::default()).await;
         assert!(matches!(made, Err(StoreError::Unknown { .. })), "{body} {made:?}");
