@@ -1,5 +1,4 @@
-//! Coordinated election: what a candidate says of itself to the server's controller, checked. How
-//! it is said is `publisher`'s, when is `publication`'s.
+//! Coordinated election: the checked options of a coordinated candidate, and its elector.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,22 +21,21 @@ use publication::Wanted;
 use publisher::Publisher;
 use semver::SemVer;
 
-/// By which rule the server's controller chooses among the candidates.
+/// The rule by which the server's controller chooses among the candidates.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 #[doc(alias = "CoordinatedLeaseStrategy")]
 pub enum Strategy {
     /// The lowest emulation version, then the lowest binary version, then the oldest
-    /// LeaseCandidate. The server's own.
+    /// LeaseCandidate. The API server's own controller follows it.
     OldestEmulationVersion,
-    /// A rule of somebody else's controller, by its qualified name: it has a slash, as in
-    /// `example.com/nearest`. The server makes the Lease, and leaves its holder to that
-    /// controller.
+    /// The rule of a third party's controller, by its qualified name with a slash:
+    /// `example.com/nearest`. The API server makes the Lease, and that controller sets its holder.
     Other(String),
 }
 
 impl Strategy {
-    /// As the API spells it.
+    /// The API's spelling.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -53,12 +51,12 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// What a candidate does where nobody elects for it: the API server does not have LeaseCandidates,
-/// or nothing came of one.
+/// The behaviour where no controller elects: the API server has no LeaseCandidates, or a
+/// LeaseCandidate stands and no grant follows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum WithoutApi {
-    /// Elects as ever, by the Lease alone, and stands again when the API appears. (client-go's
+    /// Elects by the Lease alone, and uses LeaseCandidates once the API appears. (client-go's
     /// coordinated candidates wait for ever.)
     #[default]
     Elect,
@@ -66,7 +64,7 @@ pub enum WithoutApi {
     Wait,
 }
 
-/// What a candidate of a coordinated election tells the server of itself, for
+/// The versions and options of a coordinated candidate, for
 /// [`LeaderElector::coordinated`](crate::LeaderElector::coordinated).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[must_use = "it does nothing until an elector is made with it"]
@@ -80,8 +78,8 @@ pub struct Coordination {
 }
 
 impl Coordination {
-    /// A candidate of this version: `major.minor.patch`, without a `v` before it, maybe with a
-    /// pre-release and build metadata.
+    /// A candidate of this binary version: `major.minor.patch` without a leading `v`, optionally
+    /// with a pre-release and build metadata.
     pub fn new(binary_version: impl Into<String>) -> Self {
         Self {
             binary_version: binary_version.into(),
@@ -92,28 +90,29 @@ impl Coordination {
         }
     }
 
-    /// The version that it behaves as, at most its own. Default: its own.
+    /// The version that the program behaves as, at most the binary version. Default: the binary
+    /// version.
     pub fn emulating(mut self, version: impl Into<String>) -> Self {
         self.emulation_version = Some(version.into());
         self
     }
 
-    /// By which rule it wants the leader to be chosen. Where candidates disagree, the one of the
-    /// newest binary version decides; if two of that version do, the server elects nobody.
-    /// Default: [`Strategy::OldestEmulationVersion`].
+    /// The rule by which this candidate wants the leader to be chosen. If candidates disagree, the
+    /// newest binary version decides. If candidates of that version disagree, the server elects
+    /// none. Default: [`Strategy::OldestEmulationVersion`].
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// What it does where nobody elects for it. Default: [`WithoutApi::Elect`].
+    /// The behaviour where no controller elects. Default: [`WithoutApi::Elect`].
     pub fn without_api(mut self, policy: WithoutApi) -> Self {
         self.without_api = policy;
         self
     }
 
-    /// Records an Event on the Lease when a term begins and when its work has ended, through the
-    /// elector's client: as [`KubeLeaseStore::with_events`], with the same needs. Default:
+    /// Records an Event on the Lease when a term begins and when its work has ended. The elector's
+    /// client sends it, with the permission that [`KubeLeaseStore::with_events`] needs. Default:
     /// none.
     #[doc(alias = "EventRecorder")]
     pub fn with_events(mut self, component: impl Into<String>) -> Self {
@@ -121,17 +120,17 @@ impl Coordination {
         self
     }
 
-    /// Whether it elects by itself where nobody does.
+    /// Whether the candidate elects by the Lease alone where no controller elects.
     pub(crate) fn elects(&self) -> bool {
         self.without_api == WithoutApi::Elect
     }
 
-    /// Whether the server's controller chooses, and not another's.
+    /// Whether the server's own controller chooses, and not a third party's.
     pub(crate) fn is_servers(&self) -> bool {
         self.strategy == Strategy::OldestEmulationVersion
     }
 
-    /// Checks it, and says what the LeaseCandidate is to be.
+    /// Checks the options and returns the fields of the LeaseCandidate.
     pub(crate) fn wanted(&self, lease: &str) -> Result<Wanted, ConfigError> {
         let binary = version("binary_version", &self.binary_version)?;
         let text = self.emulation_version.as_ref().unwrap_or(&self.binary_version);
@@ -193,8 +192,8 @@ fn is_qualified(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Makes the identity one that can be the name of a LeaseCandidate: the one left out becomes such a
-/// name, one that cannot be is refused.
+/// Makes the default identity a valid name of a LeaseCandidate, and refuses a given identity that
+/// is not.
 pub(crate) fn named(builder: ConfigBuilder) -> Result<ConfigBuilder, ConfigError> {
     let builder = builder.with_default_identity(|host, random| {
         let mut name: String = host
@@ -216,9 +215,9 @@ pub(crate) fn named(builder: ConfigBuilder) -> Result<ConfigBuilder, ConfigError
     Ok(builder)
 }
 
-/// Each renewal names a later second than the one before, and the controller judges a lease by
-/// that: renewed more often than once a second, it would run ahead of the server's clock without an
-/// end, and nobody would be elected for as long after a crash.
+/// Refuses renewals more often than once a second. Each renewal names a later second than the one
+/// before, and the controller judges the lease by that time. Faster renewals would run ever further
+/// ahead of the server's clock, and delay the election after a crash by as much.
 pub(crate) fn paced(config: Config) -> Result<Config, ConfigError> {
     const LEAST: Duration = Duration::from_secs(1);
     let renew = config.retry_period();
@@ -236,30 +235,32 @@ pub(crate) fn paced(config: Config) -> Result<Config, ConfigError> {
 }
 
 impl LeaderElector {
-    /// An elector that takes part in coordinated election (KEP-4355): the API server's own
-    /// controller chooses the leader among the LeaseCandidates, this one publishes its own,
-    /// claims the Lease when it is granted to it, and makes way when the controller prefers
-    /// another.
+    /// An elector that takes part in coordinated election (KEP-4355): the API server's controller
+    /// chooses the leader among the LeaseCandidates.
     ///
-    /// The LeaseCandidate has the elector's identity for its name, which must be a DNS-1123
-    /// subdomain (one left out is), and stands while a [`run`](Self::run), of
-    /// [`Campaigns`](crate::Campaigns) too, or [`run_forever`](Self::run_forever) goes on, less
-    /// their pauses between two terms: a grant that nobody claims would keep the lease from the
-    /// others. Nor does it stand after a term that was lost until it may lead again: when its work
-    /// has ended, and what that has sent can land no more, a stop margin later. When the
-    /// controller prefers another, the work is asked to end as by a stop
-    /// ([`Ending::StopRequested`](crate::Ending::StopRequested)), and the lease is given back when
-    /// it has: use [`run_forever`](Self::run_forever), or a loop around `Campaigns`, so that
-    /// the candidate stands again. [`Status::candidacy`](crate::Status::candidacy) says how it
-    /// stands.
+    /// The elector publishes a LeaseCandidate, and claims the Lease when the controller grants it.
+    /// When the controller prefers another candidate, the elector asks the work to end, as by a
+    /// stop ([`Ending::StopRequested`](crate::Ending::StopRequested)). It then releases the lease.
+    /// Use [`run_forever`](Self::run_forever), or a loop around `Campaigns`, so that the candidate
+    /// stands again.
     ///
-    /// Needs `get`, `create`, `update`, `delete` and `watch` on leasecandidates beside what
-    /// [`KubeLeaseStore`] needs of leases. Where the API is absent: [`WithoutApi`].
+    /// The LeaseCandidate's name is the elector's identity, which must be a DNS-1123 subdomain; the
+    /// default identity is one. The LeaseCandidate exists while a [`run`](Self::run), also of
+    /// [`Campaigns`](crate::Campaigns), or a [`run_forever`](Self::run_forever) goes on, except
+    /// - in their pauses between two terms, because an unclaimed grant keeps the lease from the
+    ///   others;
+    /// - after a lost term, until one stop margin after its work has ended: then no request of that
+    ///   work can land any more, and the elector may lead again.
+    ///
+    /// [`Status::candidacy`](crate::Status::candidacy) shows its state.
+    ///
+    /// Needs `get`, `create`, `update`, `delete` and `watch` on leasecandidates, and on leases the
+    /// permissions of [`KubeLeaseStore`]. If the API is absent, [`WithoutApi`] decides.
     ///
     /// # Errors
-    /// What [`ConfigBuilder::build`] refuses, renewals more often than once a second, an identity
-    /// that cannot be a name, versions that are none, an emulation version above the binary
-    /// version, a strategy that is no qualified name.
+    /// If [`ConfigBuilder::build`] refuses the configuration, or `retry_period` is below one
+    /// second. If the identity is no valid name, a version is invalid, the emulation version is
+    /// above the binary version, or the strategy is no qualified name.
     pub fn coordinated(
         client: Client,
         config: ConfigBuilder,
@@ -268,7 +269,8 @@ impl LeaderElector {
         Self::coordinate(client, config, coordination, default_clock(), random())
     }
 
-    /// The same with a clock of your own, as [`with_clock`](Self::with_clock).
+    /// As [`coordinated`](Self::coordinated), with a clock of your own as in
+    /// [`with_clock`](Self::with_clock).
     ///
     /// # Errors
     /// As [`coordinated`](Self::coordinated).

@@ -1,5 +1,5 @@
-//! Standing: what an elector and the publisher of its LeaseCandidate tell each other. Neither knows
-//! how the other does its part.
+//! Standing: when an elector's LeaseCandidate is to be published, and how its candidate gets the
+//! lease.
 
 #![cfg_attr(
     not(feature = "kube"),
@@ -21,22 +21,22 @@ pub use board::Candidacy;
 pub(crate) use board::{Board, Publish};
 use publishing::Published;
 
-/// How the candidate stands, whenever that changes.
+/// The candidacy, at each change.
 pub(crate) type Changes = watch::Receiver<Candidacy>;
 
 #[derive(Default)]
 struct State {
-    /// Campaigns that want it.
+    /// Campaigns that want the candidate to stand.
     campaigns: usize,
-    /// The elector is not to lead for now.
+    /// The elector must not lead for now.
     barred: bool,
-    /// It cannot: work of an earlier term does not end.
+    /// The elector cannot lead: work of an earlier term has not ended.
     occupied: bool,
-    /// It may not lead yet: what work of a lost term has sent may land.
+    /// The elector may not lead yet: requests of a lost term's work may land.
     uncleared: bool,
-    /// It is taken back, for a decline or for good, until a campaign goes on.
+    /// The LeaseCandidate is withdrawn until a campaign begins or goes on.
     withdrawn: bool,
-    /// Nobody is taken to elect, however its candidate stands at the moment.
+    /// No controller elects, whatever the candidacy is at the moment.
     silent: bool,
     /// A controller has left notes on the Lease that this elector holds.
     noted: bool,
@@ -55,9 +55,9 @@ pub(crate) struct Standing {
     board: Arc<Board>,
     counters: Arc<Counters>,
     state: Mutex<State>,
-    /// Whether it elects by itself where nobody does.
+    /// Whether the elector elects by the Lease alone where no controller elects.
     elects: bool,
-    /// Whether the server's controller elects, and so may be found silent.
+    /// Whether the server's own controller elects, and may be found silent.
     is_servers: bool,
 }
 
@@ -74,7 +74,7 @@ impl Standing {
         }
     }
 
-    /// The same, counting here.
+    /// The same, with these counters.
     pub(crate) fn counting(self, counters: &Arc<Counters>) -> Self {
         Self { counters: Arc::clone(counters), ..self }
     }
@@ -87,7 +87,7 @@ impl Standing {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How the lease may be got now.
+    /// How the candidate can get the lease now.
     pub(crate) fn manner(&self) -> Manner {
         match &*self.board.candidacy.borrow() {
             Candidacy::ApiAbsent if self.elects => Manner::Alone,
@@ -98,22 +98,23 @@ impl Standing {
         }
     }
 
-    /// Whether who leads next is the server's controller to say.
+    /// Whether the server's controller chooses the next leader.
     pub(crate) fn server_elects(&self) -> bool {
         let (silent, noted) = self.with(|state| (state.silent, state.noted));
         noted || self.manner() != Manner::Alone && !silent
     }
 
-    /// Tells the candidate how the lease may be got now; `barred`: it is not to lead. What comes back
-    /// tells when that changes.
+    /// Tells the candidate how it can get the lease now; `barred`: it must not lead. Returns the
+    /// changes after that.
     pub(crate) fn arrange(&self, candidate: &mut Candidate, barred: bool, now: Moment) -> Changes {
         if !self.board.is_lease_known() && candidate.is_standing_by() {
-            // Whatever the watch tells: of a write of its own, applied late, no read would follow.
+            // Publishing waits for a read, which would not follow an event of the candidate's own
+            // late write.
             candidate.distrust();
         }
         self.bar(barred);
         self.await_clear(candidate.may_stand_from(now).is_some());
-        // Subscribed before it is asked: what ends in between is told.
+        // Subscribed before the candidacy is read: a change in between counts.
         let changes = self.news();
         self.keep_up();
         self.note_silence(candidate.arrange(now, self.manner()));
@@ -126,17 +127,17 @@ impl Standing {
         self.board.lease_known();
     }
 
-    /// The elector's connection is of no use. The LeaseCandidate is watched through the same.
+    /// The elector's connection is dead; the LeaseCandidate's watch shares it.
     pub(crate) fn doubt_connection(&self) {
         self.board.doubt_connection();
     }
 
-    /// News of the publisher, from now on.
+    /// The changes of the candidacy from now on.
     pub(crate) fn news(&self) -> watch::Receiver<Candidacy> {
         self.board.candidacy.subscribe()
     }
 
-    /// The candidate found that nobody elects, or that somebody does.
+    /// The candidate found that no controller elects, or that one does.
     pub(crate) fn note_silence(&self, silent: bool) {
         let was_silent = self.with(|state| std::mem::replace(&mut state.silent, silent));
         if silent && !was_silent {
@@ -151,12 +152,12 @@ impl Standing {
         }
     }
 
-    /// The candidate found notes of a controller on the Lease that this elector holds, or none.
+    /// The candidate found a controller's notes on the Lease that this elector holds, or none.
     pub(crate) fn note_hand(&self, noted: bool) {
         self.with(|state| state.noted = noted);
     }
 
-    /// A campaign begins: from now on the candidate stands, until all campaigns have ended.
+    /// A campaign begins: the candidate stands until all campaigns have ended.
     pub(crate) fn begin(self: &Arc<Self>) -> Stood {
         self.with(|state| {
             if state.campaigns == 0 {
@@ -180,7 +181,7 @@ impl Standing {
         state.current = Some(Published::begin(&self.publish, &self.board, &self.counters, before));
     }
 
-    /// Begins a publishing again that ended with its runtime, in the caller's.
+    /// Starts a publisher that ended with its runtime again, in the caller's runtime.
     pub(crate) fn keep_up(&self) {
         self.with(|state| {
             if state.stands() {
@@ -189,12 +190,12 @@ impl Standing {
         });
     }
 
-    /// An elector that is not to lead does not stand, and stands again when it is.
+    /// An elector that must not lead does not stand.
     pub(crate) fn bar(&self, barred: bool) {
         self.change(|state| state.barred = barred);
     }
 
-    /// Nor does one that cannot: the controller would elect it again and again, and nobody else.
+    /// Nor does an elector that cannot lead: the controller would elect it again and again.
     pub(crate) fn occupy(&self, occupied: bool) {
         if occupied {
             self.board.lease_forgotten();
@@ -202,20 +203,20 @@ impl Standing {
         self.change(|state| state.occupied = occupied);
     }
 
-    /// Nor one that may not claim a lease yet: a grant would keep it from the others until then.
-    /// Where there is no such API nothing stands anyway, and who elects alone goes on to know
-    /// that.
+    /// Nor does an elector that may not claim a lease yet: a grant would keep it from the others.
+    /// If the API is absent nothing is published, and the elector must go on to know of the
+    /// absence.
     pub(crate) fn await_clear(&self, uncleared: bool) {
         let stands_alone = *self.board.candidacy.borrow() == Candidacy::ApiAbsent;
         self.change(|state| state.uncleared = uncleared && !stands_alone);
     }
 
-    /// A campaign follows the Lease from here on, and no work is left of an earlier one.
+    /// A campaign follows the Lease from here on, and no earlier work is left.
     pub(crate) fn follow(&self) {
         self.change(|state| (state.occupied, state.withdrawn) = (false, false));
     }
 
-    /// A campaign goes on after what it was taken back for.
+    /// A campaign goes on after a withdrawal.
     pub(crate) fn go_on(&self) {
         self.change(|state| state.withdrawn = false);
     }
@@ -237,12 +238,12 @@ impl Standing {
         self.with(|state| state.campaigns)
     }
 
-    /// Begins to take it back.
+    /// Begins to withdraw the LeaseCandidate.
     pub(crate) fn unwant(&self) {
         self.change(|state| state.withdrawn = true);
     }
 
-    /// Takes it back; returns when that is done, or was given up.
+    /// Withdraws the LeaseCandidate; returns when that is done or given up.
     ///
     /// # Cancel safety
     /// Once begun it goes on in the background.
@@ -281,7 +282,7 @@ pub(crate) struct Stood {
 }
 
 impl Stood {
-    /// The campaign has ended; if it was the last, the candidate is taken back first.
+    /// The campaign has ended; the last one withdraws the LeaseCandidate first.
     pub(crate) async fn end(self) {
         self.leave().done().await;
     }
@@ -291,8 +292,8 @@ impl Stood {
         Leaving(self.begin_to_leave())
     }
 
-    /// In one step, or a campaign that begins in between would find a candidate that stands and
-    /// then goes. What is closed when it is taken back, if this was the last.
+    /// One step, or a campaign that begins in between would find a candidate that stands and then
+    /// goes. Returns the channel that closes after the withdrawal, if this campaign was the last.
     fn begin_to_leave(&mut self) -> Option<watch::Receiver<()>> {
         if std::mem::replace(&mut self.has_ended, true) {
             return None;
@@ -314,11 +315,11 @@ impl Drop for Stood {
     }
 }
 
-/// A candidate that is being taken back, by a campaign that has ended.
+/// A withdrawal after the end of a campaign.
 pub(crate) struct Leaving(Option<watch::Receiver<()>>);
 
 impl Leaving {
-    /// When that is done, or was given up.
+    /// Returns when the withdrawal is done or given up.
     ///
     /// # Cancel safety
     /// It goes on in the background.

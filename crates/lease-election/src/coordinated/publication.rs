@@ -1,5 +1,5 @@
-//! Publication: when the LeaseCandidate of a candidate is made, renewed, mended and taken back.
-//! Facts in, deeds out: no clock, no I/O, no waiting.
+//! Publication: when a LeaseCandidate is created, renewed, corrected and deleted, without clock or
+//! I/O.
 
 use std::time::Duration;
 
@@ -11,32 +11,31 @@ use crate::error::StoreError;
 use crate::record::to_micros;
 use crate::version::compare_resource_versions;
 
-/// How often it is renewed although nobody asks; the server forgets candidates that are silent for
-/// half an hour.
+/// The period of renewals. The server forgets candidates that are silent for half an hour.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(300);
 
-/// How often the API is looked for where it is not.
+/// The period of probes for an absent API.
 pub(crate) const LOOK: Duration = Duration::from_secs(60);
 
-/// From one making or mending to the next: whoever deletes or changes it as often as it is made is
-/// not fought at full speed.
+/// The least time between two creations or corrections, so that a client that undoes each of them
+/// causes no hot loop.
 const PACE: Duration = Duration::from_secs(1);
 
-/// The longest time between two reads where it is not watched, and between two tries where the next
-/// may succeed: the server waits 5 s for an answer.
+/// The longest time between two reads without a watch, and between two tries of which the next may
+/// succeed: the server waits 5 s for an answer.
 const SOON: Duration = Duration::from_secs(2);
 
-/// The pause after the first failure, less a random part, and the longest: after refusals.
+/// The pause after the first failure, less a random part, and the longest one, after refusals.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
-/// For how long a server is left alone that asks for it and whose time was not heard: API Priority
-/// and Fairness asks for a second, in a header.
+/// The pause after a 429 without a readable delay: API Priority and Fairness asks for a second, in
+/// a header.
 const UNSAID: Duration = Duration::from_secs(1);
 
-/// How far a question's time may be ahead of the wall clock to be answered in its own time.
+/// How far a ping may be ahead of the wall clock to be answered in its own time.
 const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 
-/// What the LeaseCandidate is to say.
+/// The fields that the LeaseCandidate is to have.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Wanted {
     pub(crate) lease: String,
@@ -45,20 +44,20 @@ pub(crate) struct Wanted {
     pub(crate) strategy: String,
 }
 
-/// What the LeaseCandidate on the server says.
+/// The LeaseCandidate on the server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
     pub(crate) uid: String,
     pub(crate) resource_version: String,
     pub(crate) says: Wanted,
-    /// When the server asked whether the candidate is there.
+    /// When the server asked whether the candidate is alive.
     pub(crate) ping: Option<Timestamp>,
-    /// When the candidate last said so.
+    /// When the candidate last renewed or answered.
     pub(crate) renew: Option<Timestamp>,
 }
 
 impl Seen {
-    /// Whether the server waits for an answer: it counts one that is not before its question.
+    /// Whether the server waits for an answer: it accepts one whose time is not before its ping.
     fn is_asked(&self) -> bool {
         self.ping.is_some_and(|ping| self.renew.is_none_or(|renew| renew < ping))
     }
@@ -79,28 +78,28 @@ pub(crate) enum ApiState {
     Absent,
 }
 
-/// What to do now.
+/// The next action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Deed {
     /// Read the LeaseCandidate.
     Read,
-    /// Make it, renewed at this time.
+    /// Create it with this renewal time.
     Create(Timestamp),
-    /// Write it, renewed at this time.
+    /// Update it with this renewal time.
     Update(Timestamp),
-    /// Delete the object of this uid.
+    /// Delete the object with this uid.
     Delete(String),
     /// Ask the server whether it has the API.
     Probe,
     Wait(Moment),
-    /// It is taken back, or there is nothing to take back.
+    /// The LeaseCandidate is withdrawn, or there is none to withdraw.
     Done,
 }
 
-/// What came of a deed.
+/// The result of a deed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
-    /// To a read, a create, an update: what there is.
+    /// To a read, a create or an update: the LeaseCandidate, if there is one.
     Found(Option<Seen>),
     Deleted,
     /// To a probe: whether the API is there.
@@ -113,30 +112,30 @@ pub(crate) struct Publication {
     wanted: Wanted,
     known: Known,
     api: ApiState,
-    /// When the last write was sent that succeeded.
+    /// When the last successful write was sent.
     renewed: Option<Moment>,
-    /// When it was last made or mended.
+    /// When the last successful creation or correction was sent.
     mended: Option<Moment>,
-    /// The last question that was answered: one from the far future stays open whatever is
-    /// answered, and is answered once.
+    /// The last ping that was answered. A ping from the far future stays open after every answer,
+    /// and is answered once.
     answered: Option<Timestamp>,
-    /// To be asked whether the API is there.
+    /// Whether a probe must tell if the API is there.
     doubtful: bool,
-    /// One of this name that stood for another Lease was deleted. If there is one again, somebody
-    /// keeps it up.
+    /// A LeaseCandidate of this name for another Lease was deleted. If one appears again, another
+    /// elector keeps it up.
     cleared: bool,
     not_before: Moment,
-    /// Until when the server asked to be left alone.
+    /// The server asked for no request before this moment.
     silent_until: Moment,
-    /// Reads that failed, in a row.
+    /// Failed reads in a row.
     unread: u32,
-    /// What else failed, in a row, whatever was read in between.
+    /// Other failures in a row; reads in between do not end the row.
     undone: u32,
-    /// Of random numbers.
+    /// The seed of the random pauses.
     random: u64,
-    /// How often it is read where it is not watched.
+    /// The period of reads without a watch.
     poll: Duration,
-    /// When it was last read or written.
+    /// When the last successful read or write was sent.
     looked: Moment,
     watch: Watch,
     /// Watches in a row that did not open, or ended at once.
@@ -144,7 +143,7 @@ pub(crate) struct Publication {
     withdrawing: bool,
 }
 
-/// Whether changes are told, or when to try that again.
+/// Whether the watch is open, or when to open it again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Watch {
     Open(Moment),
@@ -154,7 +153,7 @@ enum Watch {
 const ORIGIN: Moment = Moment::from_origin(Duration::ZERO);
 
 impl Publication {
-    /// `poll`: how often it is read where it may not be watched. `seed`: of its random pauses.
+    /// `poll`: the period of reads without a watch. `seed`: of the random pauses.
     pub(crate) fn new(wanted: Wanted, poll: Duration, seed: u64) -> Self {
         Self {
             wanted,
@@ -182,17 +181,17 @@ impl Publication {
         self.api
     }
 
-    /// Whether what was refused may be refused because there is no such API.
+    /// Whether a refusal may mean that the API is absent.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.doubtful && self.api == ApiState::Unknown
     }
 
-    /// The other Lease for which somebody else keeps one of this name up.
+    /// The other Lease, if another elector keeps up a LeaseCandidate of this name for it.
     pub(crate) fn taken_by(&self) -> Option<&str> {
         self.anothers().filter(|_| self.cleared)
     }
 
-    /// The other Lease for which the one of this name stands.
+    /// The other Lease that the LeaseCandidate of this name stands for.
     fn anothers(&self) -> Option<&str> {
         match &self.known {
             Known::Present(seen) if seen.says.lease != self.wanted.lease => Some(&seen.says.lease),
@@ -200,13 +199,14 @@ impl Publication {
         }
     }
 
-    /// Whether the server has it as it is to be.
+    /// Whether the server has the LeaseCandidate with the wanted fields, renewed by this
+    /// publication.
     pub(crate) fn stands(&self) -> bool {
         matches!(&self.known, Known::Present(seen) if seen.says == self.wanted)
             && self.renewed.is_some()
     }
 
-    /// The version from which it is to be watched now, if it is not.
+    /// The version to open a watch from now, if none is open.
     pub(crate) fn to_watch(&self, now: Moment) -> Option<&str> {
         match self.watch {
             Watch::Closed { not_before } if now >= not_before && !self.withdrawing => {
@@ -220,15 +220,15 @@ impl Publication {
         self.watch = Watch::Open(now);
     }
 
-    /// The watch did not open, or has ended: `error` says why, if anything does. It is opened
-    /// again, ever more slowly if it is of no use.
+    /// The watch did not open, or ended, with this error if there was one. It opens again at once
+    /// if it lasted `PACE`, otherwise after growing pauses.
     pub(crate) fn unwatched(&mut self, now: Moment, error: Option<&StoreError>) {
         let opened = match self.watch {
             Watch::Open(since) => Some(since),
             Watch::Closed { .. } => None,
         };
         if opened.is_some() || error == Some(&StoreError::Expired) {
-            // What happened meanwhile is to be read.
+            // Events may be missed: a read follows.
             self.known = Known::Unknown;
         }
         let pause = if opened.is_some_and(|since| now >= since.after(PACE)) {
@@ -241,7 +241,7 @@ impl Publication {
         self.watch = Watch::Closed { not_before: now.after(pause) };
     }
 
-    /// The version that the server was last known to have.
+    /// The last known version.
     fn version(&self) -> Option<&str> {
         match &self.known {
             Known::Present(seen) => Some(&seen.resource_version),
@@ -249,7 +249,7 @@ impl Publication {
         }
     }
 
-    /// From now on it is to be gone.
+    /// From now on the LeaseCandidate is to be absent.
     pub(crate) fn withdraw(&mut self) {
         if !self.withdrawing {
             self.withdrawing = true;
@@ -283,8 +283,8 @@ impl Publication {
         match &self.known {
             Known::Unknown => Deed::Read,
             Known::Absent => mending(Deed::Create(to_micros(wall))),
-            // It stands for another Lease, and that cannot be changed. One that an earlier life
-            // left is in the way once.
+            // `leaseName` cannot be changed. The first LeaseCandidate for another Lease may be a
+            // leftover of an earlier process, and is deleted; a second one is left alone.
             Known::Present(_) if self.taken_by().is_some() => {
                 self.look_again(now, Moment::from_origin(Duration::MAX))
             }
@@ -305,7 +305,7 @@ impl Publication {
         }
     }
 
-    /// Nothing is due before `due` but to learn what changes.
+    /// Until `due` it only learns of changes: by the watch, or else by reads.
     fn look_again(&self, now: Moment, due: Moment) -> Deed {
         let Watch::Closed { not_before } = self.watch else { return Deed::Wait(due) };
         let poll = self.looked.after(self.poll);
@@ -316,8 +316,8 @@ impl Publication {
         Deed::Wait(due.min(poll).min(watch))
     }
 
-    /// The time to say: the wall clock's, but never before the question, which is of the server's
-    /// clock: a candidate whose own clock is behind has answered all the same.
+    /// The renewal time: the wall clock's, but later than the ping, which has the server's time. So
+    /// a candidate whose clock is behind answers too.
     fn time(&self, seen: &Seen, wall: Timestamp) -> Timestamp {
         let wall = to_micros(wall);
         let farthest = wall.checked_add(FARTHEST_AHEAD).unwrap_or(Timestamp::MAX);
@@ -330,7 +330,7 @@ impl Publication {
         }
     }
 
-    /// What came of a deed that was begun at `sent`.
+    /// Takes in the answer to a deed that was sent at `sent`.
     pub(crate) fn done(&mut self, sent: Moment, now: Moment, deed: &Deed, answer: Answer) {
         match answer {
             Answer::Found(Some(seen)) => {
@@ -387,28 +387,26 @@ impl Publication {
                 self.known = Known::Absent;
                 return;
             }
-            // Another object, or another version of it: the first time that may be read at once.
+            // Another object or version: the first such conflict is read at once.
             (StoreError::Conflict, _) => {
                 self.known = Known::Unknown;
                 if failures == 1 {
                     return;
                 }
             }
-            // Where a thing is not there, or not allowed, it may be that there is no such thing at
-            // all.
+            // A 403 or 404 may mean that the API is absent.
             (StoreError::NotFound | StoreError::Rejected { code: 403 | 404, .. }, _)
                 if *deed != Deed::Probe =>
             {
                 self.doubtful = true;
-                // The question comes next; but who takes it back asks no more, and tries again.
+                // A probe comes next; a withdrawal does not probe, and tries again.
                 if self.api == ApiState::Unknown && !self.withdrawing {
                     return;
                 }
             }
-            // Whether there is such a thing may not be asked: then it is not taken to be absent,
-            // and what was refused is tried again.
+            // A refused probe proves no absence: the refused request is tried again.
             (StoreError::Rejected { .. }, Deed::Probe) => self.doubtful = false,
-            // Whether it was applied is for a read to say.
+            // Only a read tells whether the write was applied.
             (StoreError::Unknown { .. }, Deed::Create(_) | Deed::Update(_) | Deed::Delete(_)) => {
                 self.known = Known::Unknown;
             }
@@ -426,21 +424,21 @@ impl Publication {
         (self.unread, self.undone) = (0, 0);
     }
 
-    /// After so many failures in a row: a random part less than it might be, so that those whom one
-    /// fault met do not come back together.
+    /// The pause after so many failures in a row, less a random part, so that the candidates of one
+    /// outage do not come back together.
     fn pause(&mut self, failures: u32, longest: Duration) -> Duration {
         let doubled = PAUSES.0.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(longest);
         doubled.saturating_sub(fraction(doubled / 4, draw(&mut self.random)))
     }
 
-    /// The watch tells of a state of it.
+    /// The watch reports a state of the LeaseCandidate.
     pub(crate) fn changed(&mut self, seen: Seen) {
         if !self.is_behind(&seen.resource_version) {
             self.known = Known::Present(seen);
         }
     }
 
-    /// The watch tells that it is gone.
+    /// The watch reports the deletion of the LeaseCandidate.
     pub(crate) fn deleted(&mut self, last: &Seen) {
         if !self.is_behind(&last.resource_version) {
             self.known = Known::Absent;
@@ -454,7 +452,7 @@ impl Publication {
     }
 }
 
-/// For how long the server asks to be left alone.
+/// How long the server asks for no request.
 fn asked(error: &StoreError) -> Duration {
     match error {
         StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or(UNSAID).min(RENEWAL),

@@ -1,5 +1,4 @@
-//! Publisher: the LeaseCandidate on an API server. It does what the publication says, tells it what
-//! came of it, and watches.
+//! Publisher: the requests and the watch that carry out a publication on an API server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,18 +24,17 @@ use crate::standing::{Board, Candidacy};
 /// How long the server keeps a watch open.
 const WATCH_SECONDS: u32 = 290;
 
-/// A watch of which nothing is heard for so long is opened anew: a server sends bookmarks each
-/// minute.
+/// A watch that is silent for so long is opened anew: a server sends bookmarks each minute.
 const SILENCE: Duration = Duration::from_secs(150);
 
-/// The URL of its versions.
+/// The URL of the API group's versions.
 const GROUP: &str = "/apis/coordination.k8s.io";
 
 /// Publishes one LeaseCandidate.
 #[derive(Clone)]
 pub(crate) struct Publisher {
     requests: Requests,
-    /// Of the question whether there is such an API.
+    /// Of the probe for the API.
     group: Requests,
     /// For the watch.
     api: Api<DynamicObject>,
@@ -44,7 +42,7 @@ pub(crate) struct Publisher {
     namespace: String,
     name: String,
     wanted: Wanted,
-    /// How often it is read where it may not be watched.
+    /// The period of reads without a watch.
     poll: Duration,
     clock: Arc<dyn Clock>,
     seed: u64,
@@ -52,10 +50,10 @@ pub(crate) struct Publisher {
 
 type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>;
 
-/// What is heard while nothing is to be done.
+/// The reason why an idle publisher goes on.
 enum Heard {
     Event(Box<WatchEvent<DynamicObject>>),
-    /// The watch ended, or is silent, or may be dead.
+    /// The watch ended, is silent, or may be dead.
     End,
     Withdraw,
     Time,
@@ -88,8 +86,8 @@ impl Publisher {
         }
     }
 
-    /// Publishes while `want` is true, then takes it back, within the time of two requests after
-    /// the one under way.
+    /// Publishes while `want` is true, then withdraws within two request time-outs after the
+    /// request under way.
     pub(crate) async fn publish(self, board: Arc<Board>, mut want: watch::Receiver<bool>) {
         board.note(Candidacy::Looking);
         tokio::select! {
@@ -217,13 +215,13 @@ impl Publisher {
             () = withdraw => Heard::Withdraw,
             heard = next => heard,
             () = quiet => Heard::End,
-            // What was told until then was heard first.
+            // Events that came before the doubt are heard first.
             () = board.connection_is_doubted(), if is_watching => Heard::End,
             () = self.clock.sleep_until(until) => Heard::Time,
         }
     }
 
-    /// Whether the watch can be relied on from here.
+    /// Takes in an event; false if the watch cannot be relied on from here.
     fn take_in(
         &self,
         event: WatchEvent<DynamicObject>,
@@ -247,7 +245,7 @@ impl Publisher {
         true
     }
 
-    /// `error`: of what was done last; `blind`: why it may not be watched.
+    /// `error`: of the last request. `blind`: the refusal of the watch.
     fn tell(
         &self,
         board: &Board,
@@ -269,7 +267,7 @@ impl Publisher {
                 Candidacy::Refused(error.clone())
             }
             _ if !publication.stands() => return,
-            // The rest is for the elector to find out.
+            // The elector finds out whether a controller elects.
             _ if before == Candidacy::NobodyElects => return,
             _ => blind.map_or(Candidacy::Standing, |error| Candidacy::Unwatched(error.clone())),
         };
@@ -307,7 +305,7 @@ impl Publisher {
         Ok(self.requests.within(opening).await?.boxed())
     }
 
-    /// No longer than until `end`, if there is one.
+    /// Fails at `end`, if there is one.
     async fn attempt_until(
         &self,
         end: Option<Moment>,
@@ -364,7 +362,7 @@ impl Publisher {
                         list.resources.iter().any(|resource| resource.name == self.resource.plural),
                     ),
                     Err(refusal) if refusal.is_of_no_resource() => Answer::Api(false),
-                    // Somebody in between who does not let it through: as if it may not be asked.
+                    // A proxy that refuses the probe counts as a server that does not answer it.
                     Err(refusal) => Answer::Failed(refusal.not_allowed()),
                 };
             }
@@ -387,7 +385,7 @@ impl Publisher {
     }
 }
 
-/// What the object says, trusting nothing: a field of a wrong type counts as absent.
+/// Reads the object; `None` without uid or version. A field of a wrong type counts as absent.
 fn seen(object: &DynamicObject) -> Option<Seen> {
     let spec = object.data.get("spec").and_then(Value::as_object);
     let text = |name: &str| {
@@ -412,7 +410,7 @@ fn seen(object: &DynamicObject) -> Option<Seen> {
     })
 }
 
-/// Writes what it is to say and leaves all else in it alone.
+/// Writes the wanted fields and the renewal time, and keeps the rest.
 fn write(object: &mut DynamicObject, wanted: &Wanted, renew: Timestamp) {
     object.metadata.managed_fields = None;
     if !object.data.is_object() {

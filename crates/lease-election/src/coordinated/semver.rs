@@ -1,12 +1,12 @@
-//! Semantic versions (semver.org 2.0.0), as the API server reads and orders them.
+//! SemVer: semantic versions (semver.org 2.0.0), as the API server reads and orders them.
 
 use std::cmp::Ordering;
 
-/// A version. Build metadata does not count in the order, and is not kept.
+/// A version without its build metadata, which does not count in the order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SemVer {
     numbers: [u64; 3],
-    /// Empty if it is no pre-release.
+    /// Empty for a release.
     pre_release: Vec<Part>,
 }
 

@@ -1,5 +1,4 @@
-//! What a candidate may say of itself: versions in the server's order, strategies, names, and what
-//! is refused in which words.
+//! Tests of the options: versions in the server's order, strategies, names, and refusals.
 
 use super::*;
 

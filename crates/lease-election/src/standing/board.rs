@@ -1,5 +1,4 @@
-//! Board: where an elector and the publisher of its LeaseCandidate note what the other needs: how
-//! the candidate stands, and what is known of the Lease.
+//! Board: the facts that an elector and the publisher of its LeaseCandidate exchange.
 
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::error::StoreError;
 
-/// How a candidate of a coordinated election stands with the server.
+/// The state of a coordinated candidate on the server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Candidacy {
@@ -16,50 +15,49 @@ pub enum Candidacy {
     Looking,
     /// Its LeaseCandidate is on the server, whose controller elects.
     Standing,
-    /// The same, but the LeaseCandidate may not be watched, for this reason. It is read instead,
-    /// each retry period and at least every 2 s, so that the controller's questions are
-    /// answered in time; the watch is tried again, at least every 30 s.
+    /// As `Standing`, but the server refuses the watch of the LeaseCandidate, for this reason. The
+    /// elector reads it each retry period and at least every 2 s, to answer the controller's pings
+    /// in time. It tries the watch again at least every 30 s.
     Unwatched(StoreError),
-    /// It is not published, or not kept up, for this reason; it goes on trying. (A 403 or 404: the
-    /// permission or the namespace is missing. The API is there, or it may not be asked whether
-    /// it is, or somebody in between says 404 of it: that counts for nothing, and for
-    /// [`WithoutApi`](crate::WithoutApi) only a server that says so has none.)
+    /// The LeaseCandidate is not published, or not kept up, for this reason; the elector goes on
+    /// trying. A 403 or 404 means that the permission or the namespace is missing. It proves no
+    /// absence of the API: the probe may be forbidden, or a proxy may answer it. For
+    /// [`WithoutApi`](crate::WithoutApi) the API is absent only if the server says so.
     Refused(StoreError),
-    /// Another elector keeps up a LeaseCandidate of this name for another Lease: a LeaseCandidate
-    /// is named as its elector's identity, and stands for one Lease. This one does not stand
-    /// until that one is gone. Give each elector in a namespace an identity of its own
-    /// (`pod-0-scheduler`, `pod-0-sweeper`), or leave it out.
+    /// Another elector keeps up a LeaseCandidate of this name for another Lease. The name of a
+    /// LeaseCandidate is its elector's identity, and it stands for one Lease. This elector does not
+    /// stand until the other LeaseCandidate is gone. Give each elector in a namespace its own
+    /// identity (`pod-0-scheduler`, `pod-0-sweeper`), or keep the default one.
     NameTaken {
-        /// For which Lease.
+        /// The other Lease.
         lease: String,
     },
-    /// The API server has no LeaseCandidates. The policy says what is done.
+    /// The API server has no LeaseCandidates. [`WithoutApi`](crate::WithoutApi) decides.
     ApiAbsent,
-    /// The LeaseCandidate stands, and for half a minute nobody elected anybody, or for ten seconds
-    /// nobody minded a leader whom nobody elected: the server's controller does not run (feature
-    /// gate `CoordinatedLeaderElection`). The policy says what is done.
+    /// The LeaseCandidate stands, but the server's controller does not run (feature gate
+    /// `CoordinatedLeaderElection`). It elected no leader for half a minute, or tolerated an
+    /// unelected leader for ten seconds. [`WithoutApi`](crate::WithoutApi) decides.
     NobodyElects,
-    /// The LeaseCandidate was taken back.
+    /// The LeaseCandidate is withdrawn.
     Withdrawn,
-    /// It could not be taken back, for this reason: the server forgets it after half an hour; until
-    /// then it may elect it for some seconds. Or whoever keeps it up panicked, or its runtime
-    /// went away: while it is wanted that is begun again, at first after a second
+    /// The LeaseCandidate could not be withdrawn, for this reason. The server forgets it after half
+    /// an hour; until then the controller may elect it for some seconds. Or its publisher panicked,
+    /// or ended with its runtime. If it is still wanted it starts again, at first after a second
     /// ([`Stats::publisher_failures`](crate::Stats::publisher_failures)).
     LeftBehind(StoreError),
 }
 
-/// The publisher's part: publishes until `wanted` is false, then takes back, then ends.
+/// The publisher: publishes until `wanted` is false, then withdraws, then ends.
 pub(crate) type Publish =
     Arc<dyn Fn(Arc<Board>, watch::Receiver<bool>) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Where each part notes what the other needs.
+/// The facts that each part needs of the other.
 pub(crate) struct Board {
     pub(super) candidacy: watch::Sender<Candidacy>,
-    /// Whether the Lease was read since somebody follows it. Nothing is published before: a grant
-    /// is always seen to follow something.
+    /// Whether the Lease was read since a campaign follows it. Nothing is published before, so that
+    /// a known record precedes each grant.
     lease_known: watch::Sender<bool>,
-    /// The elector's own connection was found to be of no use. Whoever watches may not hear of
-    /// that.
+    /// The elector's connection was found dead, which a watch may not notice.
     doubt: Notify,
 }
 
@@ -95,7 +93,7 @@ impl Board {
         self.lease_known.send_if_modified(|known| !std::mem::replace(known, true));
     }
 
-    /// Nobody has followed the Lease for a while.
+    /// No campaign has followed the Lease for a while.
     pub(super) fn lease_forgotten(&self) {
         self.lease_known.send_replace(false);
     }

@@ -1,4 +1,4 @@
-//! Standing, in a build without coordinated election: no elector has a part in one.
+//! Standing: the stub for a build without the feature `coordinated`.
 
 #![allow(dead_code, reason = "nobody makes what there is none of")]
 
@@ -10,7 +10,7 @@ use crate::candidate::Candidate;
 use crate::clock::Moment;
 use crate::status::Counters;
 
-/// There is none.
+/// Cannot exist without the feature.
 #[derive(Debug)]
 pub(crate) enum Standing {}
 
@@ -79,7 +79,7 @@ impl Standing {
     }
 }
 
-/// No campaign's, because there is nothing to begin.
+/// Empty, because there is nothing to withdraw.
 pub(crate) struct Stood;
 
 impl Stood {

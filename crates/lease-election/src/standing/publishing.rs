@@ -1,5 +1,5 @@
-//! Publishing: the task that keeps a candidate published. It begins the publisher again that
-//! panics, and tells of its end also where its runtime goes away.
+//! Publishing: the task that keeps a LeaseCandidate published until it is unwanted or its runtime
+//! ends.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -14,14 +14,13 @@ use super::board::{Board, Candidacy, Publish};
 use crate::error::StoreError;
 use crate::status::Counters;
 
-/// The pause before a publisher that panicked is begun again, and the longest after several in a
-/// row.
+/// The pause before a publisher that panicked starts again, and the longest after several in a row.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// One that lived for so long is none of a row.
+/// A publisher that lived for so long ends the row.
 const LONG_LIFE: Duration = Duration::from_secs(60);
 
-/// A publishing, for who began it.
+/// The handle of a publishing.
 pub(super) struct Published {
     wanted: watch::Sender<bool>,
     task: JoinHandle<()>,
@@ -30,7 +29,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Publishes from now on, in a task of this runtime, when the publishing `before` has ended.
+    /// Publishes from now on, in a task of this runtime, once the publishing `before` has ended.
     pub(super) fn begin(
         publish: &Publish,
         board: &Arc<Board>,
@@ -69,20 +68,19 @@ impl Published {
     }
 }
 
-/// One publishing, from its first step to its last, wherever that is: it ends by itself when it is
-/// not wanted any more, and with its runtime.
+/// One publishing, which ends when it is unwanted, or with its runtime.
 struct Publishing {
     publish: Publish,
     board: Arc<Board>,
     want: watch::Receiver<bool>,
     counters: Arc<Counters>,
-    /// Dropped when it has ended.
+    /// Dropped at the end.
     ending: Option<watch::Sender<()>>,
     is_complete: bool,
 }
 
 impl Publishing {
-    /// Publishes while that is wanted, however often it panics.
+    /// Publishes while that is wanted, and starts the publisher again after a panic.
     async fn go_on(mut self) {
         let mut failures = 0;
         while !self.live(&mut failures).await {
@@ -102,7 +100,7 @@ impl Publishing {
         self.is_complete = true;
     }
 
-    /// Whether it ended without a panic. A long life begins the count anew.
+    /// Runs the publisher; false after a panic. A long life ends the row of failures.
     async fn live(&self, failures: &mut u32) -> bool {
         let life = async { (self.publish)(Arc::clone(&self.board), self.want.clone()).await };
         let mut life = pin!(AssertUnwindSafe(life).catch_unwind());
@@ -125,7 +123,7 @@ impl Publishing {
 
 impl Drop for Publishing {
     fn drop(&mut self) {
-        // Before it is told: whoever hears of it asks whether it has ended.
+        // Closed before the report: its reader asks whether the publishing has ended.
         self.ending = None;
         if !self.is_complete {
             self.failed("its runtime went away");

@@ -1,5 +1,5 @@
-//! The wish that a candidate stands: from the first campaign to the end of the last, less the times
-//! in which its elector is not to lead, or cannot.
+//! Tests of standing: a candidate stands while a campaign wants it and its elector may and can
+//! lead.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 use crate::error::StoreError;
 
-/// With a publisher that counts its lives, and ends when it is not wanted.
+/// A standing whose publisher counts its lives, and ends when it is unwanted.
 fn standing() -> (Arc<Standing>, Arc<AtomicU32>) {
     let lives = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&lives);
@@ -23,7 +23,7 @@ fn standing() -> (Arc<Standing>, Arc<AtomicU32>) {
     (Arc::new(Standing::new(publish, true, true)), lives)
 }
 
-/// What comes of it when all has run that can.
+/// The candidacy once all tasks have run.
 async fn settled(standing: &Standing) -> Candidacy {
     for _ in 0..10 {
         tokio::task::yield_now().await;
@@ -54,7 +54,7 @@ async fn it_stands_from_the_first_campaign_to_the_end_of_the_last() {
     assert_eq!(lives.load(Ordering::SeqCst), 2);
 }
 
-/// A clock may panic, for one.
+/// A clock may panic, for example.
 #[tokio::test(start_paused = true)]
 async fn a_publisher_that_panics_is_begun_again_within_its_campaign_ever_more_seldom_and_that_is_counted()
  {
@@ -139,7 +139,7 @@ fn one_that_ended_with_its_runtime_is_told_and_begun_again_by_a_campaign_in_anot
         standing.keep_up();
         assert_eq!(settled(&standing).await, Candidacy::Standing);
         assert_eq!(lives.load(Ordering::SeqCst), 2);
-        // One that is taken back is not to be kept up.
+        // A withdrawn candidate is not kept up.
         standing.withdraw().await;
         standing.keep_up();
         assert_eq!(settled(&standing).await, Candidacy::Withdrawn);
@@ -167,8 +167,7 @@ async fn who_is_not_to_lead_or_cannot_does_not_stand() {
     assert_eq!(settled(&standing).await, Candidacy::Standing);
 }
 
-/// What comes and goes while it is taken back starts nothing, and the campaign that goes on starts
-/// it.
+/// A change during the withdrawal starts nothing; the campaign that goes on starts the publisher.
 #[tokio::test]
 async fn one_that_is_taken_back_stands_again_when_its_campaign_goes_on() {
     let (standing, lives) = standing();
@@ -189,8 +188,7 @@ async fn one_that_is_taken_back_stands_again_when_its_campaign_goes_on() {
     assert_eq!((settled(&standing).await, lives.load(Ordering::SeqCst)), (Candidacy::Standing, 3));
 }
 
-/// Nothing of it stands there, and what was found out would have to be found out again when it may
-/// lead.
+/// Without the API nothing is published, and a restart would have to find the absence again.
 #[tokio::test]
 async fn who_may_not_lead_yet_does_not_stand_and_still_knows_where_there_is_no_api() {
     let (standing, lives) = standing();
@@ -207,7 +205,7 @@ async fn who_may_not_lead_yet_does_not_stand_and_still_knows_where_there_is_no_a
         (settled(&standing).await, standing.manner()),
         (Candidacy::ApiAbsent, Manner::Alone)
     );
-    // And if there is one after all.
+    // The API appears after all.
     standing.board().note(Candidacy::Standing);
     standing.await_clear(true);
     assert_eq!((settled(&standing).await, lives.load(Ordering::SeqCst)), (Candidacy::Withdrawn, 2));

@@ -1,4 +1,4 @@
-//! A LeaseCandidate's life, deed by deed: made, asked, renewed, mended, lost, refused, taken back.
+//! Tests of publication: a LeaseCandidate from its creation to its withdrawal, deed by deed.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn new() -> Publication {
     Publication::new(wanted(), POLL, 1)
 }
 
-/// One that stands since `NOW`, and is watched.
+/// A publication that stands since `NOW` and has its watch open.
 fn standing() -> Publication {
     let mut publication = new();
     assert_eq!(publication.next(NOW, wall()), Deed::Read);
@@ -88,7 +88,7 @@ fn a_question_is_answered_at_once_in_the_time_of_the_server_and_only_once() {
         );
         assert_eq!(publication.next(ms(2), wall()), Deed::Wait(ms(1).after(RENEWAL)));
     }
-    // The server counts an answer of the very time.
+    // The server accepts an answer with the ping's own time.
     let mut publication = standing();
     publication.changed(seen(6, Some(wall()), Some(wall())));
     assert!(matches!(publication.next(ms(1), wall()), Deed::Wait(_)));
@@ -150,13 +150,13 @@ fn what_an_earlier_life_left_is_mended_and_one_of_another_lease_is_made_anew() {
     assert_eq!(old(|says| says.lease = "another".into()), Deed::Delete("u".into()));
 }
 
-/// The pauses after failures in a row of a read.
+/// The pauses after failed reads in a row.
 fn pauses(seed: u64, error: &StoreError) -> Vec<Duration> {
     let mut publication = Publication::new(wanted(), POLL, seed);
     publication.done(NOW, NOW, &Deed::Probe, Answer::Api(true));
     let mut now = NOW;
     let pause = |_| {
-        // Where it is refused, whether the API is there is asked each time, and answered.
+        // After each refusal the publication probes, and finds the API.
         if failed(&mut publication, now, error.clone()) == Deed::Read && publication.doubtful {
             publication.done(now, now, &Deed::Probe, Answer::Api(true));
         }
@@ -195,7 +195,7 @@ fn what_the_server_asks_for_is_kept_also_by_who_takes_it_back_and_by_who_watches
     publication.withdraw();
     assert_eq!(publication.next(NOW, wall()), Deed::Wait(ms(7000)));
     assert_eq!(publication.next(ms(7000), wall()), Deed::Read);
-    // By who takes it back no more than that is kept.
+    // A withdrawal drops the other pauses.
     let mut publication = new();
     for _ in 0..5 {
         publication.done(NOW, NOW, &Deed::Read, Answer::Failed(StoreError::unknown("no")));
@@ -218,7 +218,7 @@ fn what_the_server_asks_for_is_kept_also_by_who_takes_it_back_and_by_who_watches
     }
 }
 
-/// How many of these are sent within ten seconds where each is answered so, and reads succeed.
+/// Counts the requests within ten seconds that fail with `error`, while reads succeed.
 fn tries(publication: &mut Publication, is_one: fn(&Deed) -> bool, error: &StoreError) -> u32 {
     let (mut now, mut tries) = (ms(1), 0);
     for _ in 0..1000 {
@@ -287,7 +287,7 @@ fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minut
         publication.done(later, later, &Deed::Probe, Answer::Api(true));
         assert_eq!(publication.next(later, wall()), Deed::Read);
 
-        // The API is there: the permission or the namespace is what is missing.
+        // The API is there; the permission or the namespace is missing.
         let mut publication = new();
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
         failed(&mut publication, NOW, refusal.clone());
@@ -298,7 +298,7 @@ fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minut
     }
 }
 
-/// Whether the API is there is no more than the answer to the question says.
+/// Only the answer to the probe tells whether the API is there.
 #[test]
 fn where_it_may_not_be_asked_whether_there_is_such_an_api_it_is_not_absent_and_the_refusal_is_told()
 {
@@ -316,7 +316,7 @@ fn where_it_may_not_be_asked_whether_there_is_such_an_api_it_is_not_absent_and_t
             assert!(now < until && until <= now.after(Duration::from_secs(30)));
             now = until;
         }
-        // The permission to stand is given, and that to ask is not.
+        // The candidate now has the permission to publish, and none to probe.
         let create = publication.next(now, wall());
         publication.done(now, now, &create, Answer::Found(Some(seen(5, None, Some(wall())))));
         assert!(publication.stands());
@@ -355,9 +355,9 @@ fn where_it_may_not_be_watched_it_is_polled_and_the_watch_is_tried_ever_more_sel
         }
     }
     assert!((100..=102).contains(&reads), "{reads}");
-    // After 100 ms, 200 ms, 400 ms, ... and then each 30 s.
+    // After 100 ms, 200 ms, 400 ms, ..., and then each 30 s.
     assert!((10..=12).contains(&watches), "{watches}");
-    // A question that a read finds is answered as any other, and at the latest after 2 s.
+    // The publication answers a ping that a read finds, and reads at the latest after 2 s.
     publication.changed(seen(6, Some(ahead(200)), Some(wall())));
     assert!(matches!(publication.next(now, wall()), Deed::Update(_)));
     let mut slow = Publication::new(wanted(), RENEWAL, 1);
@@ -390,8 +390,8 @@ fn a_watch_that_ends_as_soon_as_it_is_open_is_no_hot_loop_and_one_that_was_of_us
     assert_eq!(publication.to_watch(ms(2000)), Some("5"));
 }
 
-/// Two electors with one identity, for two Leases of one namespace: neither is to delete the
-/// other's for ever.
+/// Two electors with one identity, for two Leases of one namespace, must not delete each other's
+/// LeaseCandidate for ever.
 #[test]
 fn one_of_another_lease_that_comes_again_is_somebody_elses_and_is_left_alone() {
     let mut others = seen(5, None, Some(wall()));
@@ -414,7 +414,7 @@ fn one_of_another_lease_that_comes_again_is_somebody_elses_and_is_left_alone() {
         matches!(publication.next(ms(1_000_000), wall()), Deed::Wait(_)),
         "nor is it answered for"
     );
-    // And when it is gone this one stands.
+    // Once the other one is gone, this one stands.
     publication.deleted(&others);
     assert!(matches!(publication.next(ms(1_000_000), wall()), Deed::Create(_)));
     publication.changed(Seen { resource_version: "9".into(), ..others });
