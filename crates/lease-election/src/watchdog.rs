@@ -1,5 +1,5 @@
-//! Watchdog: a thread of its own that acts when the work of a term is still there after the term,
-//! also when no thread of the runtime gets to run. Opt-in.
+//! Watchdog: a thread that acts when the work of a term outlives it, even if the runtime is
+//! blocked.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,33 +23,33 @@ pub(crate) mod timer;
 use shared::Shared;
 use state::{Due, State};
 
-/// What is to happen when the work of a term is still there after the term: for
+/// The action on work that is still there after its term, for
 /// [`LeaderElector::with_watchdog`](crate::LeaderElector::with_watchdog).
 ///
-/// The elector tells work that its term is over, and drops it at an await when the stop margin has
-/// passed. Neither reaches work that blocks its thread, and nothing happens at all while every
-/// thread of the runtime is blocked or starved. A watchdog is a thread of its own, one for each
-/// elector, which waits for the end of the hold on a clock that counts suspend, and needs no
-/// runtime: each renewal sets it anew, the end of the work turns it off.
+/// The elector tells work that its term is over, and drops it at an await after the stop margin.
+/// Neither reaches work that blocks its thread, and neither happens while all threads of the
+/// runtime are blocked or starved. A watchdog is one thread for each elector, and needs no runtime.
+/// It waits for the end of the hold on a clock that counts suspend. Each renewal sets it anew, and
+/// the end of the work turns it off.
 ///
 /// # When it acts
-/// When the work is still there [`grace`](Self::grace) after the end of its term: after the end of
-/// its last renewal's hold, or after the moment at which the elector saw the term lost. Once for a
-/// term, and never when the work ended before, whether the lease was given back then or not. Work
-/// that a runtime left behind when it was shut down is watched to its end.
+/// If the work is still there [`grace`](Self::grace) after its term: after the end of its last
+/// renewal's hold, or after the elector saw the term lost. It acts once for a term, and never if
+/// the work ended before, released or not. It also watches work that outlives a runtime's shutdown,
+/// to its end.
 ///
 /// # What it cannot give
-/// - It stops the process, or tells you; it takes nothing back that was sent. Whoever must be sure
-///   checks the [fence](crate::Leadership::fence).
-/// - It stands still when all of the process does: `SIGSTOP`, a frozen cgroup, a paused virtual
-///   machine, suspend. It acts at once afterwards, and the work may be faster: only what
-///   [asks](crate::Leadership::is_valid) before each effect is.
-/// - It is late by what the machine takes to run a thread, and an abort by what the kernel takes to
-///   write a core file.
-/// - It knows only of the work's future, as the elector does: not of tasks and threads that the
-///   work started and did not join.
-/// - Where there is no `timerfd` (other systems than Linux), it looks at the clock twice a second,
-///   and that clock need not count suspend.
+/// - It stops the process, or calls you, but it recalls no request. Only a
+///   [fence](crate::Leadership::fence) that the receiver checks is sure.
+/// - It stands still when the whole process does: `SIGSTOP`, a frozen cgroup, a paused virtual
+///   machine, suspend. It acts at once afterwards, but the work may be faster unless it
+///   [asks](crate::Leadership::is_valid) before each effect.
+/// - It is late by the time that the machine takes to run a thread. An abort is late by the time
+///   that the kernel takes to write a core file.
+/// - It knows only the work's future, as the elector does, and no task or thread that the work
+///   started and did not join.
+/// - Without `timerfd` (other systems than Linux) it looks at the clock twice a second, and that
+///   clock need not count suspend.
 pub struct Watchdog {
     act: Act,
     grace: Option<Duration>,
@@ -61,36 +61,34 @@ enum Act {
 }
 
 impl Watchdog {
-    /// Ends the process ([`std::process::abort`]), after a line on stderr if somebody reads it. No
-    /// destructor runs, no lock is waited for, nothing is given back: the lease runs out.
+    /// Ends the process ([`std::process::abort`]), after a line on stderr if that takes it at once.
+    /// No destructor runs, no lock is waited for, nothing is released: the lease runs out.
     #[must_use]
     pub fn abort() -> Self {
         Self { act: Act::Abort, grace: None }
     }
 
-    /// Calls this, once for each term that is overdue, on a thread that is started for the call. It
-    /// may block: nothing of the elector waits for it, the watchdog watches on, and calls again
-    /// beside it if a later term is overdue too. (Where the system gives no thread it is called on
-    /// the watchdog's own, which watches nothing until it returns.)
+    /// Calls `act` once for each overdue term, on a thread of its own. `act` may block: the elector
+    /// does not wait for it. The watchdog watches on, and calls it again beside the first call if a
+    /// later term is overdue. (If the system gives no thread, the watchdog calls it on its own, and
+    /// watches nothing until it returns.)
     ///
-    /// If it panics the process is aborted: it was to stop the work, and nobody else will. It
-    /// should not hold the [`LeaderElector`](crate::LeaderElector), which would then never be
-    /// dropped; a [`StopHandle`](crate::StopHandle) is fine.
+    /// If `act` panics the process aborts, because nothing else would stop the work. `act` should
+    /// not hold the [`LeaderElector`](crate::LeaderElector), which would then never be dropped; a
+    /// [`StopHandle`](crate::StopHandle) is fine.
     #[must_use]
     pub fn call(act: impl Fn(&Overdue) + Send + Sync + 'static) -> Self {
         Self { act: Act::Call(Arc::new(act)), grace: None }
     }
 
-    /// For how long after its term the work may still be there. At most the stop margin; the
-    /// default is half of it.
+    /// How long the work may outlive its term. At most the stop margin; default: half of it.
     ///
-    /// The watchdog then acts before the lease ends by any other's clock, because a hold and a stop
-    /// margin do ([`hold`](Config::hold)): `hold + grace <= hold + stop_margin <=
-    /// lease_duration * (1 - rho) / (1 + rho)`. What is left of the margin is for the process to
-    /// end in.
+    /// So the watchdog acts before the lease ends by any other clock ([`hold`](Config::hold)):
+    /// `hold + grace <= hold + stop_margin <= lease_duration * (1 - rho) / (1 + rho)`. The process
+    /// has the rest of the margin to end in.
     ///
-    /// With zero the watchdog acts at the end of the hold itself: also on work that is told that
-    /// the term is over and winds up within the stop margin, as it should.
+    /// With zero the watchdog acts at the end of the hold itself: also on work that was told of the
+    /// end and winds up within the stop margin, as it should.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = Some(grace);
@@ -108,7 +106,7 @@ impl fmt::Debug for Watchdog {
     }
 }
 
-/// Why an elector has no watchdog.
+/// The reason why an elector gets no watchdog.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WatchdogError {
@@ -166,20 +164,20 @@ impl Overdue {
         &self.name
     }
 
-    /// The term whose work it is.
+    /// The fence token of the work's term.
     #[must_use]
     pub fn fence(&self) -> &FenceToken {
         &self.fence
     }
 
-    /// How long after the deadline, which is the end of the term and the grace, the watchdog saw
-    /// it: long after a suspend.
+    /// How long after the deadline, which is the end of the term plus the grace, the watchdog saw
+    /// it. Long after a suspend.
     #[must_use]
     pub fn late(&self) -> Duration {
         self.late
     }
 
-    /// Whether the work goes on, as of now: it may have ended since.
+    /// Whether the work goes on now: it may have ended since.
     #[must_use]
     pub fn is_working(&self) -> bool {
         self.shared.is_working(&self.fence)
@@ -212,7 +210,8 @@ impl fmt::Debug for Overdue {
     }
 }
 
-/// A watchdog's thread, which ends when the elector and the work of its terms are gone.
+/// The handle of a watchdog's thread, which ends when the elector and the work of its terms are
+/// gone.
 #[derive(Debug)]
 pub(crate) struct Watch {
     shared: Arc<Shared>,
@@ -261,7 +260,7 @@ fn grace(asked: Option<Duration>, config: &Config) -> Result<Duration, ConfigErr
     }
 }
 
-/// The thread.
+/// The thread's loop.
 fn watch(shared: &Arc<Shared>, act: &Act, namespace: &Arc<str>, name: &Arc<str>) {
     loop {
         match shared.due(BootClock.now()) {

@@ -1,12 +1,12 @@
-//! An elector with a watchdog.
+//! Elector: how an elector gets a watchdog.
 
 use crate::elector::LeaderElector;
 use crate::watchdog::{Watch, Watchdog, WatchdogError};
 
 impl LeaderElector {
-    /// The same with a [`Watchdog`]: a thread that acts when work is still there after its term,
-    /// also if no thread of the runtime gets to run. For this elector and all its clones, from
-    /// the next term on; the thread starts now and ends with them.
+    /// Adds a [`Watchdog`] to this elector and all its clones, from the next term on. Its thread
+    /// starts now and ends with them, and acts when work outlives its term, even if the runtime is
+    /// blocked.
     ///
     /// # Errors
     /// [`WatchdogError`] if the watchdog's grace is longer than the stop margin, if the elector has

@@ -1,6 +1,7 @@
-//! The line before an abort. It must never be what keeps the process from ending: another thread
-//! may hold the lock of stderr for ever, its reader may have stopped, and so may the allocator. So:
-//! no lock, no allocation, and not a byte into a pipe that is full.
+//! Last words: the line on stderr before an abort, which it must never hold up.
+//!
+//! Another thread may hold the lock of stderr or of the allocator for ever, and its reader may have
+//! stopped. So there is no lock, no allocation, and no byte into a full pipe.
 
 use std::fmt;
 use std::io::Write as _;
@@ -8,10 +9,10 @@ use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// As long as it may be to enter a pipe in one piece on every system.
+/// The greatest length that every system writes to a pipe in one piece.
 const LONGEST: usize = 512;
 
-/// Says why the process ends, if somebody listens, and ends it.
+/// Writes why the process ends, if stderr takes it at once, and aborts.
 pub(super) fn abort(overdue: &dyn fmt::Display) -> ! {
     let mut buffer = [0; LONGEST];
     let line = line(&mut buffer, overdue);
@@ -19,10 +20,10 @@ pub(super) fn abort(overdue: &dyn fmt::Display) -> ! {
     std::process::abort()
 }
 
-/// The line, cut to the buffer, always with its end.
+/// The line, cut to the buffer, always with its newline.
 fn line<'a>(buffer: &'a mut [u8; LONGEST], overdue: &dyn fmt::Display) -> &'a [u8] {
     let mut free = &mut buffer[..LONGEST - 1];
-    // An error says only that the rest did not fit.
+    // An error means only that the rest did not fit.
     let _ = write!(free, "lease-election: {overdue}: the watchdog aborts the process");
     let length = LONGEST - 1 - free.len();
     buffer[length] = b'\n';

@@ -1,5 +1,4 @@
-//! What the watchdog's thread and those whom it watches share: the state, and the timer, which
-//! always stands where the state says, because both change under one lock.
+//! Shared: the state and the timer that a watchdog's thread and its elector share.
 
 use std::sync::PoisonError;
 
@@ -9,7 +8,7 @@ use crate::clock::Moment;
 use crate::platform::{Mutex, MutexGuard};
 use crate::version::FenceToken;
 
-/// See the top of this file.
+/// One lock keeps the timer at the state's wake-up.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
@@ -35,7 +34,7 @@ impl Shared {
         self.timer.wait();
     }
 
-    /// What the thread does now.
+    /// The thread's next action.
     pub(crate) fn due(&self, now: Moment) -> Due {
         let mut state = self.state();
         let due = state.due(now);
@@ -45,7 +44,7 @@ impl Shared {
         due
     }
 
-    /// Returns what `change` does, so that it is dropped without the lock.
+    /// Returns the result of `change`, so that it is dropped without the lock.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state();
         let before = state.wake();

@@ -1,5 +1,4 @@
-//! What a watchdog watches: one term, until when its work may go on, and whether it does. Plain
-//! data in, plain data out: no clock, no thread.
+//! State: the one term that a watchdog watches, as plain data without clock or thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,26 +6,26 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::version::FenceToken;
 
-/// The term that is watched.
+/// The watched term.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Watched {
-    /// Shared, because what stands here is handed out under a lock: whoever holds up the allocator
-    /// would hold up an abort.
+    /// Shared, because the thread gets it under the lock: a blocked allocator would hold up an
+    /// abort.
     fence: Arc<FenceToken>,
-    /// From then on the work must have ended.
+    /// The work must have ended by then.
     deadline: Moment,
     is_working: bool,
     has_fired: bool,
 }
 
-/// What the thread does next.
+/// The thread's next action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
-    /// Wait for this moment, or for news if there is none.
+    /// Wait until this moment, or for a change if there is no moment.
     Wait(Option<Moment>),
-    /// The work of this term is late by so much.
+    /// The work of this term is late by this much.
     Fire { fence: Arc<FenceToken>, late: Duration },
-    /// Nobody is left to watch.
+    /// The elector and the work of its terms are gone.
     End,
 }
 
@@ -37,13 +36,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A term begins; its work has not. Returns what was watched before, to be dropped without a
-    /// lock.
+    /// A term begins; its work has not. Returns the former term, to be dropped without a lock.
     pub(crate) fn begin(&mut self, fence: Arc<FenceToken>, deadline: Moment) -> Option<Watched> {
         self.watched.replace(Watched { fence, deadline, is_working: false, has_fired: false })
     }
 
-    /// The term was renewed. Never shortens it, and comes too late once the watchdog has acted.
+    /// The term was renewed. Never moves the deadline in, and is too late once the watchdog has
+    /// acted.
     pub(crate) fn extend(&mut self, deadline: Moment) {
         if let Some(watched) = &mut self.watched {
             watched.deadline = watched.deadline.max(deadline);
@@ -63,7 +62,7 @@ impl State {
         }
     }
 
-    /// The work of the term has ended, and with it all there was to watch, which is returned.
+    /// The work of the term has ended. Returns the term, which is no longer watched.
     pub(crate) fn work_ended(&mut self) -> Option<Watched> {
         self.watched.take()
     }
@@ -77,7 +76,7 @@ impl State {
         self.has_ended = true;
     }
 
-    /// When the thread is to look again.
+    /// When the thread must look again.
     pub(crate) fn wake(&self) -> Option<Moment> {
         if self.has_ended {
             return Some(Moment::from_origin(Duration::ZERO));
@@ -88,7 +87,7 @@ impl State {
             .map(|watched| watched.deadline)
     }
 
-    /// What is to be done now. Fires once for a term.
+    /// The thread's action now. Fires once for a term.
     pub(crate) fn due(&mut self, now: Moment) -> Due {
         if self.has_ended {
             return Due::End;
@@ -180,7 +179,7 @@ mod tests {
         state.work_begins();
         assert!(!state.is_working(&fence("1")));
         assert_eq!(state.due(at(20)), Due::Wait(Some(at(30))));
-        // As after a suspend: no timer has run, the clock has.
+        // As after a suspend: the clock has run, and no timer has.
         let late = Duration::from_secs(3600);
         assert_eq!(state.due(at(30).after(late)), Due::Fire { fence: fence("2"), late });
     }

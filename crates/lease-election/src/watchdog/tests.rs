@@ -1,5 +1,5 @@
-//! The watch over the terms of an elector, under paused time: what the thread would find if it
-//! looked now. The thread itself is in `tests/it/watchdog.rs`.
+//! Tests of the watch over an elector's terms, under paused time; `tests/it/watchdog.rs` has the
+//! thread.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ use crate::elector::LeaderElector;
 use crate::memory_store::{Fault, MemoryLeaseStore, Verb};
 use crate::shared::Outcome;
 
-/// Tokio's clock, as if it were the boot clock.
+/// Tokio's clock in place of the boot clock.
 #[derive(Clone, Copy, Debug)]
 struct AsBoot(TokioClock);
 
@@ -31,7 +31,7 @@ impl Clock for AsBoot {
     }
 }
 
-/// Remembers where it was set.
+/// A timer that remembers its setting.
 #[derive(Clone, Debug, Default)]
 struct Standing(Arc<Mutex<Option<Moment>>>);
 
@@ -69,7 +69,7 @@ impl Scene {
         Self { clock, elector, watch, timer, cut }
     }
 
-    /// What the thread would do now.
+    /// The thread's action now.
     fn due(&self) -> Due {
         self.watch.shared.due(self.clock.now())
     }
@@ -78,7 +78,7 @@ impl Scene {
         self.due() == Due::Wait(None) && self.timer.0.lock().unwrap().is_none()
     }
 
-    /// Runs work that minds nothing.
+    /// Runs work that ignores the end of its term.
     fn run_stubborn(&self) -> tokio::task::JoinHandle<Outcome<()>> {
         let elector = self.elector.clone();
         tokio::spawn(async move { elector.run(|_| std::future::pending::<()>()).await })
@@ -104,7 +104,7 @@ async fn each_renewal_sets_it_anew_and_the_end_of_the_work_turns_it_off() {
     let Due::Wait(Some(deadline)) = scene.due() else { unreachable!() };
     let remaining = scene.elector.shared().term().unwrap().remaining();
     assert_eq!(deadline, scene.clock.now().after(remaining).after(Duration::from_secs(1)));
-    // Cut off, it comes when the work is late, which is before the work is dropped.
+    // Cut off, the work is late before the elector drops it.
     scene.cut.send_replace(true);
     seconds(remaining.as_secs_f64() + 0.9).await;
     assert_eq!(scene.due(), Due::Wait(Some(deadline)));
@@ -138,8 +138,8 @@ async fn work_that_ends_in_time_after_a_loss_is_not_overdue() {
 
 #[tokio::test(start_paused = true)]
 async fn a_drain_that_overran_is_overdue_a_grace_later_and_so_is_work_after_definitive_news() {
-    // The runtime would not come to drop the work, which blocks: here it would, so the thread's
-    // view is asked for in between.
+    // A blocked runtime would not drop the work. This one would, so the thread's view is read
+    // before.
     for news in [true, false] {
         let scene = Scene::new();
         let run = scene.run_stubborn();
@@ -177,8 +177,8 @@ fn the_grace_is_half_the_stop_margin_and_at_most_all_of_it() {
 }
 
 proptest::proptest! {
-    /// In whole numbers, whatever the configuration: it acts before the lease ends by a clock that
-    /// is as fast as one may be, counted on one that is as slow.
+    /// In whole numbers, for each configuration: on the slowest clock it acts before the lease ends
+    /// on the fastest.
     #[test]
     fn it_never_acts_later_than_the_lease_ends(
         lease in 1_u64..=600,
@@ -190,7 +190,7 @@ proptest::proptest! {
     ) {
         let ms = Duration::from_millis;
         let times = Config::builder("ns", "lease").lease_duration(Duration::from_secs(lease)).clock_drift_ppm(ppm).takeover_jitter(Duration::ZERO);
-        // Spread below what the lease allows, or else hardly any would be good.
+        // Spread below the lease's limits, or hardly any configuration would be valid.
         let below = |value: u64, most: u64| ms(10 + value % (lease * 1000 / most).max(1));
         let config = times.retry_period(below(renew, 4)).request_timeout(below(request, 4)).stop_margin(below(margin, 1)).build();
         if let Ok(config) = config {

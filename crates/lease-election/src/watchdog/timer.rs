@@ -1,19 +1,17 @@
-//! The watchdog's timer: a thread waits for it, another sets it. On Linux it is one of the
-//! kernel's, on the clock that counts suspend.
+//! Timer: the watchdog's timer, on Linux one of the kernel's on the clock that counts suspend.
 
 use crate::clock::Moment;
 
-/// One timer, set by anybody and waited for by one thread.
+/// A timer that any thread sets and one thread waits for.
 pub(crate) trait Timer: Send + Sync + std::fmt::Debug {
-    /// From now on it goes off at this moment of the [`BootClock`](crate::BootClock), or not at
-    /// all.
+    /// Makes it go off at this moment of the [`BootClock`](crate::BootClock), or never.
     fn set(&self, at: Option<Moment>);
 
     /// Blocks the thread until it goes off. May return early.
     fn wait(&self);
 }
 
-/// The best that the system has.
+/// The best timer of the system.
 pub(super) fn timer() -> std::io::Result<Box<dyn Timer>> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     return Ok(Box::new(boot::BootTimer::new()?));
@@ -35,8 +33,8 @@ mod boot {
     use super::Timer;
     use crate::clock::Moment;
 
-    /// A `timerfd` on `CLOCK_BOOTTIME`. A machine that wakes up finds it gone off if its time
-    /// passed during the suspend.
+    /// A `timerfd` on `CLOCK_BOOTTIME`, which goes off at a wake-up if its time passed during the
+    /// suspend.
     #[derive(Debug)]
     pub(super) struct BootTimer {
         pub(super) fd: OwnedFd,
@@ -51,7 +49,7 @@ mod boot {
 
     impl Timer for BootTimer {
         fn set(&self, at: Option<Moment>) {
-            // All zero would turn it off.
+            // All zeros would turn it off.
             let at = at.map_or(Duration::ZERO, |at| at.since_origin().max(Duration::from_nanos(1)));
             let time = Itimerspec {
                 it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
@@ -60,8 +58,7 @@ mod boot {
                     tv_nsec: at.subsec_nanos().into(),
                 },
             };
-            // Fails for arguments only that these are not: a descriptor of another kind, a time
-            // below zero.
+            // Fails only for another kind of descriptor or a time below zero.
             let _ = timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &time);
         }
 
@@ -70,7 +67,7 @@ mod boot {
             match rustix::io::read(&self.fd, &mut expirations) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => {
-                    // Cannot be; and if it is, no thread spins because of it.
+                    // Cannot happen; if it does, the thread must not spin.
                     let lock = Mutex::new(());
                     let held = lock.lock().unwrap_or_else(PoisonError::into_inner);
                     let _ = Condvar::new().wait_timeout(held, Duration::from_millis(100));
@@ -80,8 +77,8 @@ mod boot {
     }
 }
 
-/// Where the kernel has no such timer: a thread that looks at the clock twice a second while a time
-/// is set.
+/// The timer without the kernel's: the thread looks at the clock twice a second while a time is
+/// set.
 #[cfg(any(test, not(any(target_os = "linux", target_os = "android"))))]
 mod slices {
     use std::sync::{Condvar, Mutex, PoisonError};
@@ -139,7 +136,7 @@ mod tests {
         [Arc::new(boot::BootTimer::new().unwrap()), Arc::new(slices::SliceTimer::default())]
     }
 
-    /// By what the kernel says about the descriptor: no test can suspend the machine.
+    /// Asks the kernel about the descriptor: no test can suspend the machine.
     #[test]
     fn the_kernels_timer_is_on_the_clock_that_counts_suspend() {
         let timer = boot::BootTimer::new().unwrap();
@@ -190,7 +187,7 @@ mod tests {
                 waiting.wait();
                 tell.send(BootClock.now()).unwrap();
             });
-            // Set once more, much later than it would have gone off.
+            // Set again, much later than it would have gone off.
             let later = BootClock.now().after(Duration::from_millis(120));
             timer.set(Some(later));
             assert!(told.recv().unwrap() >= later, "{timer:?}");
