@@ -1,5 +1,4 @@
-//! Legacy locks: what client-go elected with before Leases, and two locks as one for the move away
-//! from them. Stores as any other: the protocol does not know them.
+//! Legacy locks: client-go's stores from before Leases, and two stores as one for the migration.
 
 #[cfg(feature = "kube")]
 mod annotation;

@@ -1,6 +1,7 @@
-//! The record inside an annotation, as client-go's Endpoints and ConfigMap locks kept it (until
-//! v0.23, in multi-locks until v0.27): JSON of `LeaderElectionRecord`, byte for byte. Reading
-//! trusts nothing and fails on nothing: each change of the text is a change of the record.
+//! Annotation: the record in an annotation, byte for byte as client-go's locks kept it.
+//!
+//! Its Endpoints and ConfigMap locks wrote `LeaderElectionRecord` in JSON until v0.23, in
+//! multi-locks until v0.27. Reading never fails: each change of the text is a change of the record.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};
@@ -12,14 +13,14 @@ use crate::fnv::Fnv;
 use crate::kube_store::{fields, mark};
 use crate::record::{Record, to_micros};
 
-/// Where client-go keeps the record.
+/// The annotation in which client-go keeps the record.
 pub(super) const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
 
-/// Where this crate keeps the two times with their fractions of a second, which the record has no
-/// room for, and a digest of the text that they belong to.
+/// The annotation with the fractions of the two times, for which the record has no room, and a
+/// digest of its text.
 pub(super) const TIMES_ANNOTATION: &str = "lease-election.wq-rs.dev/times";
 
-/// An object without the annotation is a free lease.
+/// Reads the record; an object without the annotation is a free lease.
 pub(super) fn read(object: &DynamicObject) -> Record {
     let annotations = object.metadata.annotations.as_ref();
     let annotation = |key: &str| annotations.and_then(|all| all.get(key));
@@ -29,8 +30,8 @@ pub(super) fn read(object: &DynamicObject) -> Record {
         // client-go's plain annotation locks are stuck for ever here.
         Err(_) => Record::unreadable("the annotation is no JSON object"),
     };
-    // client-go keeps annotations that it does not know: those beside its own record are of another
-    // write, maybe of the same second.
+    // client-go keeps unknown annotations: the times beside its record are of another write, maybe
+    // of the same second.
     let exact =
         annotation(TIMES_ANNOTATION).and_then(|exact| times(exact, text)).unwrap_or_default();
     for (time, exact) in [(&mut record.acquire_time, exact[0]), (&mut record.renew_time, exact[1])]
@@ -41,12 +42,12 @@ pub(super) fn read(object: &DynamicObject) -> Record {
     if json(&record) == *text {
         mark::read(object, record)
     } else {
-        // Of another make, or unreadable. Its bytes may change where its fields do not.
+        // Another client's, or unreadable. Its bytes may change where its fields do not.
         Record { write_id: Some(fields::raw_id(text)), ..record }
     }
 }
 
-/// Writes the record into the annotation and leaves all else in the object alone.
+/// Writes the record into the annotation, and leaves the rest of the object alone.
 pub(super) fn write(object: &mut DynamicObject, record: &Record) {
     let annotations = object.metadata.annotations.get_or_insert_default();
     let text = json(record);
@@ -105,13 +106,13 @@ fn time(time: Option<Timestamp>) -> String {
     }
 }
 
-/// Cut, as Go does, and not rounded.
+/// Cut as in Go, and not rounded.
 fn seconds(time: Timestamp) -> Timestamp {
     let floor = jiff::TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Floor);
     time.round(floor).unwrap_or(time)
 }
 
-/// The two times as they were written beside `record`; `None` if that is another by now.
+/// The two times that were written beside `record`; `None` if they belong to another record.
 fn times(exact: &str, record: &str) -> Option<[Option<Timestamp>; 2]> {
     let (both, beside) = exact.rsplit_once(' ')?;
     let (acquired, renewed) = both.split_once(' ')?;

@@ -1,5 +1,5 @@
-//! AnnotationStore: the record in an annotation of Endpoints or of a ConfigMap, where old clients
-//! keep it. The requests are `object`'s, the bytes `annotation`'s.
+//! AnnotationStore: the record in an annotation of Endpoints or a ConfigMap, as old clients keep
+//! it.
 
 use std::fmt;
 
@@ -18,30 +18,29 @@ use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvents, LeaseStore};
 use crate::version::Version;
 
-/// The record as an annotation has it.
+/// The form of the record in an annotation.
 pub(crate) const ANNOTATION: Form = Form { read: annotation::read, write: annotation::write };
 
 /// A record in the annotation `control-plane.alpha.kubernetes.io/leader`, byte-compatible with
 /// client-go's `EndpointsLock` and `ConfigMapLock`.
 ///
-/// For sharing an election with clients that know nothing newer, and for leaving them behind: see
-/// [`MultiStore`]. client-go itself dropped these locks in v0.24. Where there is a choice use a
-/// Lease ([`KubeLeaseStore`]): a change of it wakes nobody but candidates.
+/// For an election shared with clients that know nothing newer, and for the migration away from it:
+/// see [`MultiStore`]. client-go itself dropped these locks in v0.24. Otherwise use a Lease
+/// ([`KubeLeaseStore`]): its changes wake only candidates.
 ///
 /// Needs `get`, `create`, `update` and `watch` on endpoints or configmaps. An object without the
-/// annotation is a free lease, and all else in it stays as it is. The record keeps whole seconds
-/// only; the fractions, and the mark of the write, stand in annotations beside it.
+/// annotation is a free lease, and the rest of the object stays as it is. The record keeps whole
+/// seconds; annotations beside it keep the fractions and the mark of the write.
 ///
 /// # Records of other makes
 /// Any change of the annotation's bytes is a sign of life, as in client-go.
 ///
-/// An annotation that Go refuses to read belongs to another holder. It is taken when it has stayed
-/// the same for as long as its duration seems to say, and for a lease of ours at least.
-/// (client-go's candidates are stuck for ever.) The Python client writes such ones: its duration is
-/// a string.
+/// An annotation that Go refuses to read counts as another holder's. It is taken once it was
+/// unchanged for its apparent duration, and at least for an own lease. (client-go's candidates are
+/// stuck for ever.) The Python client writes such records: its duration is a string.
 ///
-/// A record without `leaseDurationSeconds` is waited for as long as a lease of ours, from its last
-/// change. fabric8 and Flink write the duration under another name: give candidates beside them a
+/// A record without `leaseDurationSeconds` is waited for as long as an own lease, from its last
+/// change. fabric8 and Flink write the duration under another name: beside them, use a
 /// [`lease_duration`](crate::ConfigBuilder::lease_duration) no shorter than theirs.
 #[doc(alias = "EndpointsLock")]
 #[doc(alias = "ConfigMapLock")]
@@ -52,24 +51,23 @@ pub struct AnnotationStore {
 
 impl AnnotationStore {
     /// The annotation on the Endpoints that `config` names, through this client (see
-    /// [`MultiStore::client`]); each request has the configured time-out.
+    /// [`MultiStore::client`]). Each request has the configured time-out.
     ///
-    /// Endpoints of a Service would do, but its controller deletes them with the Service: use a
-    /// name without one.
+    /// Use a name without a Service, whose controller deletes its Endpoints with it.
     #[must_use]
     pub fn endpoints(client: Client, config: &Config) -> Self {
         Self { object: ObjectStore::new::<Endpoints>(client, config, ANNOTATION) }
     }
 
-    /// The annotation on the ConfigMap that `config` names, through this client; each request has
+    /// The annotation on the ConfigMap that `config` names, through this client. Each request has
     /// the configured time-out.
     #[must_use]
     pub fn config_map(client: Client, config: &Config) -> Self {
         Self { object: ObjectStore::new::<ConfigMap>(client, config, ANNOTATION) }
     }
 
-    /// Records Events, as [`KubeLeaseStore::with_events`] does; their object is the one with the
-    /// annotation.
+    /// Records Events on the annotated object, as [`KubeLeaseStore::with_events`] does on the
+    /// Lease.
     #[must_use]
     pub fn with_events(mut self, client: Client, component: &str) -> Self {
         self.object.record_events(client, component);
@@ -79,8 +77,8 @@ impl AnnotationStore {
 
 impl MultiStore {
     /// The annotation on Endpoints, and the Lease of the same name: client-go's `endpointsleases`.
-    /// With a client for this purpose alone ([`MultiStore::client`]) nothing else can starve
-    /// it. For Events put the halves together by hand, with [`MultiStore::new`].
+    /// With a client of its own ([`MultiStore::client`]) no other request can starve it. For
+    /// Events, join the halves with [`MultiStore::new`].
     #[doc(alias = "endpointsleases")]
     #[must_use]
     pub fn endpoints_leases(client: Client, config: &Config) -> Self {
@@ -97,10 +95,9 @@ impl MultiStore {
         Self::new(AnnotationStore::config_map(client, config), lease, config)
     }
 
-    /// A client as [`KubeLeaseStore::connect`] makes one, for
-    /// [`endpoints_leases`](Self::endpoints_leases) and
-    /// [`config_maps_leases`](Self::config_maps_leases): for the election alone, without a hidden
-    /// retry.
+    /// A client for the election alone and without hidden retries, as [`KubeLeaseStore::connect`]
+    /// makes it, for [`endpoints_leases`](Self::endpoints_leases) and
+    /// [`config_maps_leases`](Self::config_maps_leases).
     ///
     /// # Errors
     /// As `kube::Client::try_from`: certificates that cannot be read, a TLS feature that is

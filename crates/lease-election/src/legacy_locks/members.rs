@@ -5,7 +5,7 @@ use std::fmt;
 use k8s_openapi::serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-/// The members of a JSON object in the order of the text: Go reads a name that occurs twice twice.
+/// The members of a JSON object in the order of the text: Go reads a repeated name twice.
 pub(super) struct Members(Vec<(String, Value)>);
 
 impl Members {
@@ -43,8 +43,8 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// As Go compares names in JSON: without regard to case, where two letters beyond ASCII fold to `s`
-/// and `k`.
+/// Compares names as Go does in JSON: without case, and two letters beyond ASCII fold to `s` and
+/// `k`.
 pub(super) fn is_in_any_case(found: &str, wanted: &str) -> bool {
     let fold = |c: char| match c {
         '\u{17f}' => 's',

@@ -1,5 +1,4 @@
-//! MultiStore: two stores as one, for a migration from the one to the other. Requests; what two
-//! halves say together is `halves`'.
+//! MultiStore: two stores as one lease, for a migration from the first to the second.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,43 +20,45 @@ mod halves;
 mod order;
 use half::{Attempt, Half, Halves};
 
-/// Two stores as one lease: a candidate leads only if it holds both, so it excludes candidates that
-/// know either of the two.
+/// Two stores as one lease: a candidate leads only if it holds both, and so excludes candidates
+/// that know only one of them.
 ///
-/// For a migration from locks in annotations to Leases without a moment of two leaders: first all
+/// It moves an election from locks in annotations to Leases without a moment of two leaders: all
 /// replicas use the old store, then all use both, then all use the new one. *Never skip the middle
-/// step*: those who know only the old and those who know only the new store do not see each other.
-/// Halves and order are those of client-go's multi-locks (`endpointsleases`, `configmapsleases`),
-/// with which it can share an election.
+/// step*: candidates of the old store alone and candidates of the new one alone do not exclude each
+/// other. Halves and order are those of client-go's multi-locks (`endpointsleases`,
+/// `configmapsleases`), which can share the election.
 ///
 /// # Safe where client-go's is not
-/// A write is conditional on the version of *both* halves that was observed; client-go reads the
-/// second half right before it overwrites it, whatever it says. A lease is taken when both halves
-/// have been seen unchanged for as long as the longer of them says. Halves that disagree are
-/// nobody's: their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write
-/// of which one half was made counts for nothing until the other is.
+/// - A write is conditional on the observed version of *both* halves. client-go reads the second
+///   half right before it overwrites it, whatever it says.
+/// - A lease is taken once both halves were unchanged for the longer of their durations.
+/// - Halves that disagree have the holder `leaderelection.k8s.io/unknown`, and are waited for.
+/// - A write of which one half is made counts for nothing until the other is.
 ///
-/// **Nobody deletes a half during the migration**: who leads by a half that goes may act on beside
-/// the next. Delete the old lock when the last replica that knows it has ended.
+/// **Delete no half during the migration**: a leader that loses one may act on beside the next.
+/// Delete the old lock when the last replica that knows it has ended.
 ///
-/// To take the lease or to keep it the primary half is written first, as client-go does. Whoever
-/// made one half, and not the other, goes on with the same write; and a half that it was forbidden
-/// to write it writes first, until that succeeds: a candidate that may write one half only leaves
-/// the lease to the others. To give it back a half that is free is written first.
+/// To take or keep the lease the primary half is written first, as in client-go. A candidate that
+/// made one half goes on with the same write. A half that it was forbidden to write goes first
+/// until that succeeds, so a candidate that may write only one half leaves the lease to the others.
+/// A release writes a free half first.
 ///
-/// Half a write runs out like a lease if its sender stops or crashes, or may not write the other
-/// half. So does the first half of the first write of all, where neither lock exists yet.
+/// A half-made write runs out like a lease if its sender stops, crashes or may not write the other
+/// half. So does the first half of the very first write, where neither lock exists yet.
 ///
 /// # What it costs
-/// A renewal is two requests; after half of one failed the next one is five (nine where its event
-/// was not heard), and the one after that three; a take-over three (and eight where one half is
-/// missing, once); a read three or more, one after the other, which must all be answered within one
-/// `request_timeout`: it has to be longer than three round trips to the server. Each elector needs
-/// a store of its own: it is told by its own half-made writes.
+/// | | requests |
+/// | --- | --- |
+/// | renewal | 2; after a half-made one 5 (9 if its event was not heard), then 3 |
+/// | take-over | 3; 8 where one half is missing, once |
+/// | read | 3 or more in sequence, all within one `request_timeout`, which must exceed three round trips |
+///
+/// Each elector needs a store of its own, which knows its half-made writes.
 ///
 /// # Fence tokens
 /// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by
-/// the greater of the two, so that those of one API server go on rising through all three steps;
+/// the greater of the two, so the tokens of one API server rise through all three steps.
 /// [`FenceToken::number`] is that number.
 #[doc(alias = "MultiLock")]
 pub struct MultiStore {
@@ -67,45 +68,45 @@ pub struct MultiStore {
 struct Shared {
     primary: Arc<dyn LeaseStore>,
     secondary: Arc<dyn LeaseStore>,
-    /// What a half without a duration is granted.
+    /// The duration that is granted to a half without one.
     own_seconds: i32,
     memory: Mutex<Memory>,
 }
 
-/// What this store has seen and tried.
+/// The observations and the writes of this store.
 #[derive(Default)]
 struct Memory {
-    /// The newest of each half that was told or read, or that a create or a complete write made:
-    /// what the watch of one half tells is joined to what is known of the other.
+    /// The newest state of each half that was reported, read, created or completely written. An
+    /// event of one half is joined to the known state of the other.
     latest: Halves,
-    /// The last states told, newest at the back.
+    /// The last reported states, newest at the back.
     told: VecDeque<Told>,
-    /// The last writes sent, newest at the back: one of them may be half made.
+    /// The last writes sent, newest at the back; one of them may be half made.
     attempts: VecDeque<Attempt>,
-    /// The version of the primary half that our last complete write made.
+    /// The version of the primary half after the last complete write of this store.
     written: Option<Version>,
-    /// The half that we were forbidden to write when we had made the other one, until we may. That
-    /// another can write it says nothing.
+    /// The half that was refused after the other one was made, until a write of it succeeds.
+    /// Another candidate's success says nothing.
     forbidden: Option<Half>,
 }
 
-/// A state of both halves as it was told.
+/// A reported state of both halves.
 struct Told {
     lease: StoredLease,
     halves: Halves,
 }
 
-/// So often what is left of an acquisition or a renewal is tried; then it is made anew. Each try is
-/// a write of its own to whoever asks for it, and keeps 64 of them (`MAX_PENDING`): the one that is
-/// made in the end must be among those.
+/// How often the rest of an acquisition or renewal is tried before it is made anew. The elector
+/// takes each try for a write of its own and keeps 64 (`MAX_PENDING`), which must include the write
+/// that is made in the end.
 const TRIES: u32 = 8;
 
-/// Between a state and the write on it, events and reads may tell a few more.
+/// Events and reads may report a few states between a state and the write on it.
 const REMEMBERED: usize = 16;
 
 impl MultiStore {
-    /// Two stores as one. `primary` is the old one, `secondary` the new one; `config` says what a
-    /// half without a duration is granted.
+    /// Joins two stores: `primary` is the old one, `secondary` the new one. A half without a
+    /// duration is granted that of `config`.
     #[must_use]
     pub fn new(
         primary: impl LeaseStore + 'static,
@@ -128,35 +129,34 @@ impl Memory {
         self.told.iter().find(|told| told.lease.version == *version)
     }
 
-    /// What a write of ours has left to do, of which one half was made, if `record` is to do the
-    /// same and nobody has been at either half since: the half that is left, and what is to be
-    /// written there. It need not be the last one: a leader that did not hear what became of it
-    /// tries on the version before.
+    /// The rest of a half-made own write: the missing half and its record. `None` if `record` has
+    /// another purpose, or either half has changed since. It need not be the last write: a leader
+    /// that got no answer tries on the version before.
     fn rest(&self, base: &Version, record: &Record) -> Option<(Half, Record)> {
         let halves = &self.told(base)?.halves;
         let (begun, made) = halves.half_made(&self.attempts)?;
         let left = made.other();
         let is_held = !halves.get(left)?.record.is_free();
         let is_same = match record.is_free() {
-            // What is free already is left as it is: while it changed others would wait for it
-            // anew, and if this came first both were free, and not one lease, so that
-            // who took them met the rest of this write.
+            // A half that is free already stays as it is. A change would restart the others' wait.
+            // If it came before the rest of this write, both halves would be free but different,
+            // and a successor would meet that rest.
             true => begun.record.is_free() && is_held,
-            // Who gets no answers, or may not write so soon again, would make each half anew in
-            // turn, and never both. (What a claim has made is no object that our last observation
-            // was of.)
+            // A candidate that gets no answers, or may not write again so soon, would make each
+            // half anew in turn, and never both. (Not after a claim: the last observation has no
+            // object of its half.)
             false => !begun.record.is_free() && begun.halves.are_whole() && begun.tries < TRIES,
         };
         is_same.then(|| (left, begun.record.clone()))
     }
 
-    /// Counts that what is left of this write is tried.
+    /// Counts a try of the rest of this write.
     fn try_rest(&mut self, record: &Record) {
         let same = self.attempts.iter_mut().filter(|attempt| attempt.record == *record);
         same.for_each(|attempt| attempt.tries += 1);
     }
 
-    /// Which half of a write on `base` is sent first.
+    /// The half of a write on `base` that is sent first.
     fn first(&self, base: &Version, record: &Record) -> Half {
         let Some(halves) =
             self.told(base).map(|told| &told.halves).filter(|halves| halves.are_whole())
@@ -182,8 +182,7 @@ impl Shared {
         }
     }
 
-    /// Both halves as they were at one moment: the primary read between two equal readings of the
-    /// secondary.
+    /// Both halves at one moment: the primary, read between two equal reads of the secondary.
     async fn snapshot(&self) -> Result<Halves, StoreError> {
         let mut secondary = self.secondary.get().await?;
         for _ in 0..4 {
@@ -197,13 +196,12 @@ impl Shared {
         Err(StoreError::unknown("the two halves change too fast to be read together"))
     }
 
-    /// What the halves say, remembered as told.
+    /// The joint lease of the halves, remembered as reported.
     fn tell(&self, halves: &Halves) -> Result<Option<StoredLease>, StoreError> {
         self.with(|memory| {
             let Some(version) = halves.version() else { return Ok(None) };
             let version = version?;
-            // One version tells one record, also when the attempt by which it was known is
-            // forgotten.
+            // One version has one record, even after its attempt is forgotten.
             let known = memory.told(&version).filter(|told| told.halves == *halves);
             let record = known.map(|told| told.lease.record.clone());
             let record =
@@ -215,15 +213,15 @@ impl Shared {
         })
     }
 
-    /// Both halves as they were at this version, so that all can be told that came since.
+    /// Both halves at this version, so that a watch reports every change since.
     async fn halves_of(&self, from: &Version) -> Result<Halves, StoreError> {
         let known = self.with(|memory| memory.told(from).map(|told| told.halves.clone()));
         let halves = match known {
             Some(halves) => halves,
-            // Told by another store: known only if nothing came since.
+            // Another store reported it: known only if nothing has changed since.
             None => self.snapshot().await?,
         };
-        // A half that was not there cannot be watched from then on.
+        // A half that did not exist cannot be watched from then on.
         if halves.are_whole() && halves.version() == Some(Ok(from.clone())) {
             Ok(halves)
         } else {
@@ -231,10 +229,9 @@ impl Shared {
         }
     }
 
-    /// Notes that this write on `base` is about to be sent, by which it is known if only one half
-    /// of it is made.
+    /// Remembers a write on `base` before it is sent, to recognise it if only one half is made.
     fn attempt(&self, base: &Version, record: &Record, first: Half) {
-        // By its mark it differs from every other.
+        // Only its mark distinguishes it from every other write.
         if record.write_id.is_none() {
             return;
         }
@@ -243,8 +240,8 @@ impl Shared {
             let before = if halves.are_whole() {
                 lease.record.clone()
             } else {
-                // Whoever makes the missing half has waited for the other, and goes on counting
-                // where that one is.
+                // The maker of the missing half has waited for the other, and counts transitions on
+                // from it.
                 Record { leader_transitions: lease.record.leader_transitions, ..Record::default() }
             };
             let halves = halves.clone();
@@ -255,10 +252,10 @@ impl Shared {
         });
     }
 
-    /// Writes both halves on what was observed of them.
+    /// Writes both halves on their observed versions.
     ///
     /// # Cancel safety
-    /// Dropped in the second write, that counts as failed.
+    /// If dropped in the second write, that write counts as failed.
     async fn replace(
         &self,
         halves: &[Option<Version>; 2],
@@ -267,8 +264,8 @@ impl Shared {
     ) -> Result<StoredLease, StoreError> {
         let second = first.other();
         let one = write(self.store(first), halves[first as usize].as_ref(), record).await?;
-        // Where it came first because it was forbidden, it is forbidden no more. Who went on with
-        // that order would cross with the others.
+        // A forbidden half that went first is forbidden no more. With that order kept, the writes
+        // of this candidate would cross with those of others.
         self.with(|memory| memory.forbidden.take_if(|half| *half == first));
         let other = self.write_second(second, halves, record).await?;
         match first {
@@ -277,7 +274,7 @@ impl Shared {
         }
     }
 
-    /// Writes the half that comes after the other, which is made, and notes if it may not.
+    /// Writes the second half after the first, and notes a refusal.
     async fn write_second(
         &self,
         half: Half,
@@ -293,7 +290,7 @@ impl Shared {
         written.map_err(one_half_made)
     }
 
-    /// Makes one half.
+    /// Creates one half.
     async fn make(&self, half: Half, record: &Record) -> Result<StoredLease, StoreError> {
         let made = write(self.store(half), None, record).await?;
         self.with(|memory| memory.latest.see(half, made.clone()));
@@ -314,11 +311,11 @@ impl Shared {
         self.tell(&halves)?.ok_or_else(|| StoreError::unknown("nothing was written"))
     }
 
-    /// What the watch of one half tells, as news of both.
+    /// Turns an event of one half into news of both.
     fn hear(&self, half: Half, event: LeaseEvent) -> Result<LeaseEvent, StoreError> {
         match event {
             LeaseEvent::Changed(lease) => {
-                // Told also if it is known by a read: that need not have been the elector's.
+                // Reported even if a read knows it: that read need not have been the elector's.
                 let halves = self.with(|memory| {
                     memory.latest.see(half, lease);
                     memory.latest.clone()
@@ -327,7 +324,7 @@ impl Shared {
             }
             LeaseEvent::Deleted(_) => {
                 self.with(|memory| memory.latest.forget(half));
-                // What is left can only be read.
+                // Only a read tells the rest.
                 Ok(LeaseEvent::Deleted(None))
             }
             LeaseEvent::Alive => Ok(LeaseEvent::Alive),
@@ -342,7 +339,7 @@ fn push<T>(queue: &mut VecDeque<T>, newest: T) {
     queue.push_back(newest);
 }
 
-/// Refused is but the other half: what stands there, and may have to be given back, a read tells.
+/// Only the second half was refused: a read finds the first, which may have to be released.
 fn one_half_made(error: StoreError) -> StoreError {
     match error {
         StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => StoreError::Unknown {
@@ -357,7 +354,7 @@ fn version(lease: Option<&StoredLease>) -> Option<&Version> {
     lease.map(|lease| &lease.version)
 }
 
-/// Writes one half: on its version, or makes it if there was none.
+/// Writes one half on its version, or creates it.
 async fn write(
     store: &dyn LeaseStore,
     base: Option<&Version>,
@@ -367,7 +364,7 @@ async fn write(
         Some(base) => store.update(base, record).await,
         None => store.create(record).await,
     };
-    // Of both together it cannot be said that there are none.
+    // `NotFound` would say that both halves are absent.
     written
         .map_err(|error| if error == StoreError::NotFound { StoreError::Conflict } else { error })
 }
@@ -395,15 +392,15 @@ impl LeaseStore for MultiStore {
 
     async fn update(&self, base: &Version, record: &Record) -> Result<StoredLease, StoreError> {
         let shared = &self.shared;
-        // A version of other make was not told by a store like this one.
+        // No store like this one reported such a version.
         let Some(halves) = halves::split(base) else { return Err(StoreError::Conflict) };
         let (is_own, first, rest) = shared.with(|memory| {
             let is_own = halves[0].is_some() && memory.written == halves[0];
             (is_own, memory.first(base, record), memory.rest(base, record))
         });
-        // The half that comes second, or is not written, is looked at before the first is written,
-        // so that a candidate whose watch of it lags does not break the other half of a
-        // healthy leader. Where the primary one is its own nobody else can lead.
+        // The half that is written second, or not at all, is read before the first is written. So a
+        // candidate whose watch lags does not break the other half of a healthy leader. If the
+        // primary half is this store's own, no other candidate can lead.
         let second = rest.as_ref().map_or(first, |(left, _)| *left).other();
         let is_looked_at = !is_own || second == Half::Primary;
         if is_looked_at
@@ -414,12 +411,10 @@ impl LeaseStore for MultiStore {
         }
         if let Some(missing) = Half::BOTH.into_iter().find(|half| halves[*half as usize].is_none())
         {
-            // A free half that is made late would be anybody's at once, beside whoever leads by
-            // then.
+            // A free half that is created late could be taken at once, beside a new leader.
             if !record.is_free() {
-                // Which object the other half will be is not known yet, so no version can be
-                // conditional on it. It is made first, as a claim that counts for nothing, and
-                // then both are taken.
+                // The missing half has no version yet to be conditional on. It is created first, as
+                // a claim that counts for nothing, and then both halves are taken.
                 shared.attempt(base, record, missing);
                 shared.make(missing, record).await?;
             }
@@ -427,7 +422,7 @@ impl LeaseStore for MultiStore {
         }
         if let Some((left, record)) = rest {
             shared.with(|memory| memory.try_rest(&record));
-            // A read tells what it made.
+            // A read tells the result.
             shared.write_second(left, &halves, &record).await?;
             return Err(StoreError::Conflict);
         }
@@ -451,7 +446,7 @@ impl LeaseStore for MultiStore {
         let first = stream::iter(first.map(|lease| Ok(LeaseEvent::Changed(lease))));
         let both =
             stream::select(marked(Half::Primary, primary), marked(Half::Secondary, secondary));
-        // Of a watch of which one half has ended the other is not enough.
+        // When the watch of one half has ended, the other is not enough.
         let both =
             both.scan((), |_, (half, event)| std::future::ready(event.map(|event| (half, event))));
         let told = both.map(move |(half, event)| shared.hear(half, event?));

@@ -1,4 +1,4 @@
-//! What an annotation says: client-go's bytes both ways, and everything else that may stand there.
+//! Tests of the annotation: client-go's bytes both ways, and every other text.
 
 use std::time::Duration;
 
@@ -33,10 +33,10 @@ fn written(record: &Record) -> String {
     object.metadata.annotations.unwrap()[LEADER_ANNOTATION].clone()
 }
 
-/// What client-go's own locks wrote (`crates/verify/go/annotation-locks`).
+/// The records of client-go's own locks (`crates/verify/go/annotation-locks`).
 const RECORDED: &str = include_str!("recorded.json");
 
-/// The record as client-go had it before it was written: whole seconds.
+/// The record that client-go wrote, in whole seconds.
 fn recorded(record: &Value) -> Record {
     let text = |name: &str| record[name].as_str().unwrap();
     let number = |name: &str| i32::try_from(record[name].as_i64().unwrap()).unwrap();
@@ -79,7 +79,7 @@ fn the_bytes_are_those_that_client_go_s_locks_have_written_both_ways() {
             leases += 1;
         }
     }
-    // Four kinds, each made, renewed, handed on and given back; two of them with a Lease.
+    // Four kinds, each made, renewed, handed over and released; two of them with a Lease.
     assert_eq!((annotations, leases), (16, 8));
 }
 
@@ -109,7 +109,7 @@ fn times_keep_their_fractions_beside_the_record_and_not_those_of_another_write()
     let mut object = object(None);
     write(&mut object, &ours);
     assert_eq!(read(&object), ours);
-    // An old client writes, maybe in the very second: it keeps annotations that it does not know.
+    // An old client writes, maybe in the very second, and keeps unknown annotations.
     let of = |holder: &str, renewed: &str| Record {
         holder: holder.into(),
         renew_time: time(renewed),
@@ -162,7 +162,7 @@ fn a_write_leaves_the_object_alone() {
     );
 }
 
-/// A candidate with leases of 5 s, which takes what has run out at once.
+/// A candidate with leases of 5 s that takes an expired lease at once.
 fn config() -> Config {
     let config = Config::builder("ns", "l").fast().identity("baz").takeover_jitter(Duration::ZERO);
     config.build().unwrap()
@@ -172,7 +172,8 @@ fn at_ms(millis: u64) -> Moment {
     Moment::from_origin(Duration::from_millis(10_000 + millis))
 }
 
-/// When a candidate takes the lease that it reads at each of these times, and then finds unchanged.
+/// When a candidate takes the lease that it reads at each of these times, and that then stays the
+/// same.
 fn taken_at(seen: impl IntoIterator<Item = (u64, String)>) -> Moment {
     let mut candidate = Candidate::new(&config(), 1);
     let mut now = at_ms(0);
@@ -206,20 +207,20 @@ fn taken_at(seen: impl IntoIterator<Item = (u64, String)>) -> Moment {
 
 #[test]
 fn a_holder_whose_record_cannot_be_read_is_alive_as_long_as_its_text_changes() {
-    // As the Python client writes it (kubernetes-client/python#1877): the duration is a string, and
-    // the time has no offset.
+    // The Python client's record (kubernetes-client/python#1877): the duration is a string, and the
+    // time has no offset.
     let python = |second: u64| {
         let time = format!("2026-01-02 03:04:{second:02}.678901");
         format!(
             r#"{{"holderIdentity":"py-1","leaseDurationSeconds":"17","acquireTime":"2026-01-02 03:00:00.1","renewTime":"{time}"}}"#
         )
     };
-    // It renews every 2 s; every 5 s, as its example does; and has one renewal fail.
+    // It renews every 2 s; every 5 s, as its example does; and after one failed renewal.
     for pause in [2, 5, 10] {
         let renewals = (0..=50).step_by(pause).map(|second| (second * 1000, python(second)));
         assert_eq!(taken_at(renewals), at_ms(50_000 + 17_000), "every {pause} s");
     }
-    // Its reason is the same in each: nobody is told of a new leader.
+    // The reason is the same in each, so no observer sees a new leader.
     let [one, other] = [1, 2].map(|second| read(&object(Some(&python(second)))));
     assert_eq!(one.holder, "leaderelection.k8s.io/unknown: leaseDurationSeconds is not an integer");
     assert_eq!(one.holder, other.holder);
@@ -229,7 +230,7 @@ fn a_holder_whose_record_cannot_be_read_is_alive_as_long_as_its_text_changes() {
 
 #[test]
 fn a_duration_under_another_name_is_a_lease_of_ours_from_the_last_change_of_any_byte() {
-    // As fabric8 and Flink write it.
+    // fabric8's and Flink's record.
     let fabric8 = |duration: &str, second: u64| {
         format!(
             r#"{{"holderIdentity":"f8","leaseDuration":{duration},"acquireTime":"2026-01-02T03:00:00.123456Z","renewTime":"2026-01-02T03:04:{second:02}.123456Z","leaderTransitions":3}}"#
@@ -239,7 +240,7 @@ fn a_duration_under_another_name_is_a_lease_of_ours_from_the_last_change_of_any_
         let renewals = (0..=40).step_by(2).map(|second| (second * 1000, fabric8(duration, second)));
         assert_eq!(taken_at(renewals), at_ms(40_000 + 5000), "{duration}");
     }
-    // Whatever else changes: what no field tells, the order, the space between.
+    // Any other change: an unknown field, the order, the space between.
     let other = |n: u64| {
         format!(
             r#"{{"holderIdentity":"o","leaseDurationSeconds":3,"acquireTime":"2026-01-02T03:00:00Z","beat":{n}}}"#
@@ -310,7 +311,7 @@ fn what_go_reads_is_read_as_go_reads_it() {
         assert_eq!(Record { write_id: None, ..read(&object(free)) }, Record::default(), "{free:?}");
     }
     let holder = |text: &str| read(&object(Some(text))).holder;
-    // The last of several counts, in whatever case; null changes nothing.
+    // The last of repeated names counts, in whatever case; `null` changes nothing.
     assert_eq!(holder(r#"{"holderIdentity":"","HOLDERIDENTITY":"x"}"#), "x");
     assert_eq!(holder(r#"{"HOLDERIDENTITY":"x","holderIdentity":""}"#), "");
     assert_eq!(holder(r#"{"holderIdentity":"x","holderIdentity":null}"#), "x");

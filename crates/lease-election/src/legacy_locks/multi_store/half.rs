@@ -1,5 +1,4 @@
-//! Half: one lease of the two, both as far as they are there, and the writes of which perhaps one
-//! half was made. Pure.
+//! Half: the two halves as far as they exist, and the writes that may be half made.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -13,24 +12,24 @@ pub(super) enum Half {
     Secondary,
 }
 
-/// The two halves as far as they are there.
+/// The two halves, as far as they exist.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Halves {
     pub(super) primary: Option<StoredLease>,
     pub(super) secondary: Option<StoredLease>,
 }
 
-/// A write of this store that was sent, of which perhaps only one half was made.
+/// A write that this store has sent, and that may be half made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Attempt {
     pub(super) record: Record,
-    /// What it was to replace.
+    /// The halves that it replaces.
     pub(super) halves: Halves,
-    /// What that said as a whole.
+    /// Their joint record.
     pub(super) before: Record,
-    /// The half that was sent first: unless that was made the other was not sent.
+    /// The half that was sent first. The other was sent only if this one was made.
     pub(super) first: Half,
-    /// How often what it has left to do was tried.
+    /// How often its rest was tried.
     pub(super) tries: u32,
 }
 
@@ -50,7 +49,7 @@ impl Halves {
         self.primary.is_some() && self.secondary.is_some()
     }
 
-    /// The newest of these writes of which one half is made, and that half.
+    /// The newest of these writes of which one half is made, with that half.
     pub(super) fn half_made<'a>(
         &self,
         attempts: &'a VecDeque<Attempt>,
@@ -58,23 +57,23 @@ impl Halves {
         attempts.iter().rev().find_map(|attempt| Some((attempt, self.half_made_of(attempt)?)))
     }
 
-    /// The half that is of this write, if the other is as it was before.
+    /// The half that is of this write, if the other is unchanged.
     fn half_made_of(&self, attempt: &Attempt) -> Option<Half> {
-        // The mark alone says nothing: client-go keeps the annotations that it finds, ours among
-        // them, beside a record of its own.
+        // The mark alone says nothing: client-go keeps the annotations that it finds, beside a
+        // record of its own.
         let is_of = |half| self.get(half).is_some_and(|lease| lease.record == attempt.record);
-        // A label makes a new version of what it was before.
+        // A label changes the version alone.
         let is_still = |half| match (self.get(half), attempt.halves.get(half)) {
             (Some(lease), Some(before)) => {
                 lease.version.uid == before.version.uid && lease.record == before.record
             }
             (lease, before) => lease.is_none() && before.is_none(),
         };
-        // Whichever is written first, the event of the other may come before.
+        // The event of the second half may come before that of the first.
         Half::BOTH.into_iter().find(|half| is_of(*half) && is_still(half.other()))
     }
 
-    /// Takes in a state of one half, unless a later one is known. Whether it was news.
+    /// Takes in a state of one half, unless a later one is known. Returns whether it was news.
     pub(super) fn see(&mut self, half: Half, lease: StoredLease) -> bool {
         let known = self.half(half);
         let is_later = known.as_ref().is_none_or(|known| {

@@ -1,5 +1,4 @@
-//! Halves: what two leases say together, and how their versions are one. Pure: no store is asked
-//! here.
+//! Halves: the joint record and the joint version of two leases, without asking a store.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,12 +9,12 @@ use crate::planted::planted;
 use crate::record::{Record, StoredLease};
 use crate::version::Version;
 
-/// Who holds a lease of which that cannot be told: client-go's name for it in multi-locks. Nobody
-/// has this identity, so it is taken only when it has run out.
+/// The holder of halves that disagree, by client-go's name for it in multi-locks. No candidate has
+/// this identity, so the lease is taken only when it has run out.
 const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
 
 impl Halves {
-    /// Both versions as one; `None` if there is neither half. That of a missing half is 0.
+    /// The joint version; `None` if there is neither half. A missing half has the version 0.
     pub(super) fn version(&self) -> Option<Result<Version, StoreError>> {
         if self.primary.is_none() && self.secondary.is_none() {
             return None;
@@ -42,11 +41,10 @@ impl Halves {
         }))
     }
 
-    /// What both say together; `own_seconds` is what a half without a duration is granted.
+    /// The joint record; `own_seconds` is the duration that is granted to a half without one.
     ///
-    /// Whatever changes in either half changes this record, so that whoever waits for it to stay
-    /// the same waits for both. It equals a write's record only if both halves of that write
-    /// were made.
+    /// Each change of either half changes this record, so a candidate that waits for it waits for
+    /// both. It equals a write's record only if both halves of that write were made.
     pub(super) fn record(&self, own_seconds: i32, attempts: &VecDeque<Attempt>) -> Record {
         let (primary, secondary) = match (&self.primary, &self.secondary) {
             (Some(primary), Some(secondary)) if primary.record == secondary.record => {
@@ -58,7 +56,8 @@ impl Halves {
             ),
         };
         if let Some((attempt, _)) = self.half_made(attempts) {
-            // Undone by its own sender, who alone can tell that nobody else is at it.
+            // Only the sender of a half-made write can undo it: it knows that no other client has
+            // written.
             return attempt.before.clone();
         }
         let rest = secondary.or(primary).cloned().unwrap_or_default();
@@ -69,7 +68,7 @@ impl Halves {
     }
 }
 
-/// What two records that are not one say together, and what of them nobody goes by as in `rest`.
+/// The joint record of two records that differ, with the fields that decide nothing as in `rest`.
 fn joined(
     primary: Option<&Record>,
     secondary: Option<&Record>,
@@ -99,14 +98,14 @@ fn joined(
     }
 }
 
-/// Whether two such versions can be told apart again.
+/// Whether two such versions can be split again.
 fn joins(version: &Version) -> bool {
     let digits = !version.resource_version.is_empty()
         && version.resource_version.bytes().all(|byte| byte.is_ascii_digit());
     digits && !version.uid.contains('+')
 }
 
-/// The versions of the two halves, the primary one's first; `None` if this is not one of ours.
+/// The versions of the two halves, the primary one's first; `None` if this is no joint version.
 pub(super) fn split(version: &Version) -> Option<[Option<Version>; 2]> {
     let (uid, other_uid) = version.uid.split_once('+')?;
     let (resource_version, other_version) = version.resource_version.split_once('+')?;

@@ -1,14 +1,14 @@
-//! Order: which half of a write is sent first. Pure. A write ends where its first half fails, so
-//! what one order leaves half made another does not. Both halves are there.
+//! Order: which half of a write is sent first, where both halves exist.
+//!
+//! A write ends where its first half fails, so the order decides which half can be left half made.
 
 use std::collections::VecDeque;
 
 use super::half::{Attempt, Half, Halves};
 
-/// To take the lease, or to keep it: the half that we were `forbidden` to write, or else the one
-/// that a write of ours has not made yet: who may not write that, or cannot, leaves the other to
-/// the others, which would begin to wait anew with each write. Otherwise the primary one, as
-/// client-go does.
+/// To take or keep the lease: the `forbidden` half, or else the half that an own write has not made
+/// yet. If that cannot be written the other is left to the others, whose wait each write would
+/// restart. Otherwise the primary half, as in client-go.
 pub(super) fn of_hold(
     halves: &Halves,
     attempts: &VecDeque<Attempt>,
@@ -17,14 +17,14 @@ pub(super) fn of_hold(
     forbidden.or_else(|| missing(halves, attempts)).unwrap_or(Half::Primary)
 }
 
-/// To give it back. While one half is held nobody takes both, so one that is free is written first:
-/// if the held one were, both would be free for a moment, and who took them then would meet the
-/// second half of this release.
+/// To release: a free half, if the other is held. While one half is held no candidate takes both.
+/// If the held half came first, both would be free for a moment, and a taker would meet the second
+/// half of this release.
 ///
-/// Of two that are held, one of them by a write of ours whose other half is not made, that other
-/// one is first: it may be made yet, and of that and this only one is, since both are conditional
-/// on one version. Otherwise our last write may be on its way as a whole, and the order is its own:
-/// the later of the two ends at its first half.
+/// If both are held, and an own write has made only one of them, the other is first. The rest of
+/// that write may still land, but it and this release are conditional on one version: only one
+/// succeeds. Otherwise the last own write may be on its way as a whole, and its order counts: the
+/// later of the two ends at its first half.
 pub(super) fn of_release(halves: &Halves, attempts: &VecDeque<Attempt>) -> Half {
     let is_free = |half| halves.get(half).is_some_and(|lease| lease.record.is_free());
     match (is_free(Half::Primary), is_free(Half::Secondary)) {
@@ -37,7 +37,7 @@ pub(super) fn of_release(halves: &Halves, attempts: &VecDeque<Attempt>) -> Half 
     }
 }
 
-/// The half that a write of ours has not made, if it has made the other.
+/// The half that an own write has not made, if it has made the other.
 fn missing(halves: &Halves, attempts: &VecDeque<Attempt>) -> Option<Half> {
     halves.half_made(attempts).map(|(_, made)| made.other())
 }

@@ -1,5 +1,5 @@
-//! What two halves say: together what both say, and nobody's where they differ; every change of one
-//! changes the whole.
+//! Tests of two halves: their joint record, which each change of a half changes, and their
+//! versions.
 
 use super::*;
 use crate::legacy_locks::multi_store::half::Half;
@@ -57,7 +57,7 @@ fn halves_that_disagree_are_nobodys_and_free_only_where_both_are() {
     for (one, other) in [("a", "b"), ("a", ""), ("", "a")] {
         assert_eq!(holder(one, other), "leaderelection.k8s.io/unknown");
     }
-    // One half alone is what an old or a new client has.
+    // An old or a new client alone has one half.
     assert_eq!(together(half("p", 1, record("old", 5, None)), None).holder, "old");
     assert_eq!(together(None, half("s", 1, record("new", 5, None))).holder, "new");
     assert!(together(half("p", 1, Record::default()), None).is_free());
@@ -129,10 +129,10 @@ fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half
         ours,
         "made after all"
     );
-    // client-go took it, and kept our mark.
+    // client-go took it, and kept this store's mark.
     let theirs = record("go", 5, Some("a.7"));
     assert_eq!(seen(half("p", 5, theirs), half("s", 4, before.clone())).holder, UNKNOWN_HOLDER);
-    // Somebody has been at the other half.
+    // Another client has written the other half.
     for other in [half("s", 5, record("a", 5, None)), half("t", 4, before.clone()), None] {
         assert_ne!(seen(half("p", 5, ours.clone()), other), before);
     }
