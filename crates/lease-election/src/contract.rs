@@ -1,5 +1,4 @@
-//! Contract: what every [`LeaseStore`] must do, as a suite for those who implement one. It asks a
-//! store only through the trait.
+//! Contract: the rules of every [`LeaseStore`], as a suite for your own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use crate::shared::Outcome;
 use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
 use crate::version::{Version, compare_resource_versions};
 
-/// A place for one Lease, without a Lease: what a factory makes for each rule of the suite.
+/// An empty place for one Lease, which a factory makes for each rule of the suite.
 pub struct Place {
     one: Arc<dyn LeaseStore>,
     other: Arc<dyn LeaseStore>,
@@ -27,7 +26,7 @@ pub struct Place {
 type Delete = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Place {
-    /// Two stores of one Lease, as two processes would have them, and how an operator deletes that
+    /// Two stores of one Lease, as two processes have them, and an operator's deletion of that
     /// Lease.
     pub fn new(
         one: impl LeaseStore + 'static,
@@ -44,14 +43,14 @@ impl fmt::Debug for Place {
     }
 }
 
-/// How long a watch may take to tell of a change.
+/// How long a watch may take to report a change.
 const TIMELY: Duration = Duration::from_secs(10);
 
-/// Asks a store for every rule that an election rests on; `make` is called once for each rule, and
-/// makes an empty place of its own each time.
+/// Checks a store against every rule that an election rests on. Calls `make` once for each rule,
+/// for an empty place each time.
 ///
-/// A store that cannot watch (it answers every `watch` with an error) is asked for the rest. Runs
-/// under tokio's clock, paused or not.
+/// If every `watch` answers an error, only the other rules are checked. Runs under tokio's clock,
+/// paused or not.
 ///
 /// # Panics
 /// At the first rule that is broken, with its name.
@@ -141,8 +140,8 @@ async fn what_is_read_is_what_was_written(place: Place) {
     }
 }
 
-/// A store that cannot keep one still hands over, without order: its elector counts each such
-/// release as failed, because it was altered.
+/// A store that drops the successor still hands over, without order: its elector counts each such
+/// release as failed, because the record was altered.
 async fn a_successor_is_kept_on_a_lease_that_nobody_holds(place: Place) {
     let rule = "a successor is kept on a lease that nobody holds";
     let made = must(rule, place.one.create(&record("a", 1)).await);
@@ -247,7 +246,7 @@ async fn versions_rise(place: Place) {
     }
 }
 
-/// Versions are numbers, except where a store cannot help it.
+/// Versions that are no numbers always count as later.
 fn is_later(next: &Version, before: &Version) -> bool {
     let order = compare_resource_versions(&next.resource_version, &before.resource_version);
     order.is_none_or(|order| order.is_gt())
@@ -281,7 +280,7 @@ async fn what_is_deleted_is_gone(place: Place) {
 async fn versions_rise_over_deletions(place: Place) {
     let rule = "versions rise over deletions";
     let mut last: Option<Version> = None;
-    // Ever fewer writes to each object: a store that counts by the object falls behind itself.
+    // Ever fewer writes to each object: a store that counts per object falls behind itself.
     for writes in [9, 5, 3, 1] {
         let mut lease = must(rule, place.one.create(&record("a", 1)).await);
         let is_next = last.as_ref().is_none_or(|last| is_later(&lease.version, last));
@@ -298,7 +297,7 @@ async fn a_dropped_call_does_no_harm(place: Place) {
     let rule = "a dropped call does no harm";
     let made = must(rule, place.one.create(&record("a", 1)).await);
     let late = record("a", 2);
-    // Polled once at most, then given up: it may be carried out or not.
+    // Polled at most once, then dropped: the write may be carried out or not.
     let _ = futures::future::poll_immediate(place.one.update(&made.version, &late)).await;
     let _ = futures::future::poll_immediate(place.one.get()).await;
     let _ = futures::future::poll_immediate(place.one.watch(None)).await;
@@ -307,7 +306,7 @@ async fn a_dropped_call_does_no_harm(place: Place) {
     for write in 3..8 {
         match place.one.update(&lease.version, &record("a", write)).await {
             Ok(written) => return assert_eq!(written.record, record("a", write), "{rule}"),
-            // The dropped one came first after all.
+            // The dropped write came first after all.
             Err(StoreError::Conflict) => {
                 lease = must(rule, place.one.get().await)
                     .unwrap_or_else(|| panic!("{rule}: it is there"));
@@ -323,8 +322,8 @@ async fn can_watch(place: Place) -> bool {
     place.one.watch(None).await.is_ok()
 }
 
-/// Reads the watch until it has told of this state, or that the store is to be asked and the store
-/// says so.
+/// Reads the watch until it reports this state, or until it reports a deletion and a read returns
+/// this state.
 async fn tells(
     rule: &str,
     store: &dyn LeaseStore,
@@ -368,7 +367,7 @@ async fn a_watch_tells_the_state_and_the_changes(place: Place) {
         lease = must(rule, place.one.update(&lease.version, &record("a", write)).await);
         tells(rule, &*place.other, &mut watch, Some(&lease)).await;
     }
-    // One's own writes, too.
+    // Own writes, too.
     lease = must(rule, place.other.update(&lease.version, &record("b", 6)).await);
     let mut own = must(rule, place.other.watch(None).await);
     tells(rule, &*place.other, &mut own, Some(&lease)).await;
@@ -378,7 +377,7 @@ async fn a_watch_tells_the_changes_after_a_version(place: Place) {
     let rule = "a watch tells the changes after a version";
     let made = must(rule, place.one.create(&record("a", 1)).await);
     let seen = must(rule, place.other.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
-    // Between the reading and the watch.
+    // Between the read and the watch.
     let second = must(rule, place.one.update(&made.version, &record("a", 2)).await);
     let mut watch = must(rule, place.other.watch(Some(&seen.version)).await);
     tells(rule, &*place.other, &mut watch, Some(&second)).await;

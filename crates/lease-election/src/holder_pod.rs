@@ -1,5 +1,4 @@
-//! HolderPod: the Pod that a holder's identity names, and what that which is found under its name
-//! says of it. Pure.
+//! HolderPod: the Pod that a holder's identity names, and the verdict on the object found there.
 
 /// The Pod that an identity names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -8,7 +7,7 @@ pub(crate) struct HolderPod<'a> {
     uid: &'a str,
 }
 
-/// What there is under the name of a Pod.
+/// The object under a Pod's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found<'a> {
     Nothing,
@@ -19,22 +18,22 @@ pub(crate) enum Found<'a> {
     },
 }
 
-/// What that says.
+/// The verdict on the named Pod.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Word {
-    /// Nothing: the holder may run.
+    /// No evidence: the holder may run.
     Nothing,
-    /// The Pod that was meant is the one that was found, and nothing of it runs.
+    /// This very Pod was found, and nothing of it runs.
     Ended,
-    /// It is not there. It has ended, if it ever was there: Kubernetes lets a Pod go when nothing
+    /// This Pod is not there. If it ever was, it has ended: Kubernetes removes a Pod once nothing
     /// of it runs.
     NotHere,
 }
 
 impl<'a> HolderPod<'a> {
-    /// Anybody may have written the identity, and the name goes into a URL. Only what
-    /// [`identity_of`] makes names a Pod: client-go's `<host name>_<uuid>` does not, although
-    /// the host is named as its Pod and a uuid is what a uid looks like.
+    /// Any client may have written the identity, and its name goes into a URL. Only an identity
+    /// made by [`identity_of`] names a Pod. client-go's `<host name>_<uuid>` does not, although the
+    /// host name is its Pod's and the uuid looks like a uid.
     pub(crate) fn of(identity: &'a str) -> Option<Self> {
         let mut parts = identity.split('_');
         let (Some(name), Some(uid), Some(random), None) =
@@ -48,7 +47,7 @@ impl<'a> HolderPod<'a> {
             })
             && !name.starts_with('.')
             && !name.contains("..");
-        // As Kubernetes writes them: a Pod is known by its uid, letter by letter.
+        // As Kubernetes writes them: uids compare letter by letter.
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         let groups = uid.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
         let is_uid = groups && uid.bytes().all(|byte| is_hex(byte) || byte == b'-');
@@ -56,17 +55,17 @@ impl<'a> HolderPod<'a> {
         (is_name && is_uid && is_random).then_some(Self { name, uid })
     }
 
-    /// Whether the Pod of this uid is the one meant, and not another of its name.
+    /// Whether this uid is the named Pod's.
     fn is(&self, uid: &str) -> bool {
         uid == self.uid
     }
 
-    /// Whether the Pod itself was found, alive or not.
+    /// Whether this very Pod was found, alive or not.
     pub(crate) fn is_here(&self, found: Found<'_>) -> bool {
         matches!(found, Found::Pod { uid, .. } if self.is(uid))
     }
 
-    /// What is found under its name says this of it.
+    /// The verdict on the named Pod.
     pub(crate) fn judge(&self, found: Found<'_>) -> Word {
         match found {
             Found::Pod { has_ended, .. } if self.is_here(found) => {
@@ -81,7 +80,7 @@ impl<'a> HolderPod<'a> {
     }
 }
 
-/// The identity of a process in this Pod: no two have the same.
+/// An identity of a process in this Pod, unique by `random`.
 pub(crate) fn identity_of(pod_name: &str, pod_uid: &str, random: u64) -> String {
     format!("{pod_name}_{pod_uid}_{random:016x}")
 }

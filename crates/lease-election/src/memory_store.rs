@@ -1,5 +1,4 @@
-//! MemoryLeaseStore: one Lease in memory, for tests and single processes, with faults on request.
-//! It keeps the API server's rules, and none of its size.
+//! MemoryLeaseStore: one Lease in memory with the API server's rules, and with faults on request.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,7 +14,7 @@ use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
 use crate::version::Version;
 
-/// What a client is about to do.
+/// The call that a client makes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Verb {
@@ -31,27 +30,27 @@ pub enum Verb {
     Event,
 }
 
-/// What happens to a call.
+/// The outcome that a test chooses for a call.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Nothing unusual.
+    /// No fault.
     #[default]
     None,
-    /// The request takes `before` to arrive, and the answer `after` to come back. A caller that
-    /// gives up before the request arrived takes it back.
+    /// The request takes `before` to arrive, and the answer `after` to return. A caller that gives
+    /// up before the arrival cancels the request.
     Slow {
         /// On the way there.
         before: Duration,
         /// On the way back.
         after: Duration,
     },
-    /// The request never arrives and is never answered; an event is left out.
+    /// The request never arrives and gets no answer; an event is left out.
     Lost,
     /// The request is carried out and never answered.
     AnswerLost,
-    /// The request is never answered, and is carried out after this time, also if the caller gave
-    /// up long ago.
+    /// The request is never answered, and is carried out after this time, even if the caller gave
+    /// up.
     Late(Duration),
     /// The server answers this without carrying it out; a watch breaks with it.
     Refused(StoreError),
@@ -62,7 +61,7 @@ pub enum Fault {
 type FaultHook = Arc<dyn Fn(&str, Verb) -> Fault + Send + Sync>;
 type WriteHook = Arc<dyn Fn(&str, Option<&StoredLease>) + Send + Sync>;
 
-/// How many changes a watch may be behind.
+/// How many changes a watch may lag behind.
 const HISTORY: usize = 1024;
 
 #[derive(Default)]
@@ -73,12 +72,11 @@ struct Server {
     history: VecDeque<(u64, Instant, LeaseEvent)>,
 }
 
-/// One Lease in memory. Clones are the same Lease; [`client`](Self::client) names who asks.
+/// One Lease in memory. Clones share the Lease; [`client`](Self::client) names the caller.
 #[derive(Clone)]
 pub struct MemoryLeaseStore {
     server: Arc<Mutex<Server>>,
-    /// Wakes the watches in the order in which they began to wait, so that a simulation repeats
-    /// itself.
+    /// Wakes the watches in FIFO order, so that a simulation repeats itself.
     changed: Arc<Notify>,
     client: Arc<str>,
     faults: Option<FaultHook>,
@@ -104,21 +102,21 @@ impl MemoryLeaseStore {
         }
     }
 
-    /// The same Lease as another client sees it; hooks are told this name.
+    /// The same Lease for another client; the hooks get this name.
     #[must_use]
     pub fn client(&self, name: &str) -> Self {
         Self { client: Arc::from(name), ..self.clone() }
     }
 
-    /// The same Lease with faults: `fault` is asked at each call of this handle and of handles made
-    /// from it.
+    /// The same Lease with faults: each call of this handle, and of handles made from it, asks
+    /// `fault`.
     #[must_use]
     pub fn with_faults(&self, fault: impl Fn(&str, Verb) -> Fault + Send + Sync + 'static) -> Self {
         Self { faults: Some(Arc::new(fault)), ..self.clone() }
     }
 
-    /// The same Lease, and `written` is told each write of this handle and of handles made from it,
-    /// right after it was carried out.
+    /// The same Lease with a hook: each write of this handle, and of handles made from it, calls
+    /// `written` right after it was carried out.
     #[must_use]
     pub fn on_write(
         &self,
@@ -145,13 +143,13 @@ impl MemoryLeaseStore {
         });
     }
 
-    /// Writes a record without any condition, as an operator or a careless program would; makes the
-    /// Lease if there is none.
+    /// Writes a record without any condition, as an operator or a careless program would. Makes the
+    /// Lease if it is absent.
     pub fn overwrite(&self, record: Record) {
         self.change(|server| server.put(record));
     }
 
-    /// Makes a new version without a new record, as a change of a label does.
+    /// Makes a new version with the same record, as a change of a label does.
     pub fn touch(&self) {
         self.change(|server| {
             if let Some(lease) = server.lease.clone() {
@@ -160,8 +158,7 @@ impl MemoryLeaseStore {
         });
     }
 
-    /// Puts the Lease and the revision back to an earlier state, as the restoration of a backup
-    /// does.
+    /// Sets the Lease and the revision back to an earlier state, as a restored backup does.
     pub fn rewind(&self, to: StoredLease) {
         self.change(|server| {
             server.revision = to.version.resource_version.parse().unwrap_or(0);
@@ -174,8 +171,7 @@ impl MemoryLeaseStore {
         with(&mut self.server.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Carries a write out, wakes the watches, tells the hook; in this order, with no lock held at
-    /// the end.
+    /// Carries a write out, wakes the watches, then calls the hook without the lock.
     fn change<R>(&self, write: impl FnOnce(&mut Server) -> R) -> R {
         let (result, before, revision, lease) = self.locked(|server| {
             let before = server.revision;
@@ -196,7 +192,7 @@ impl MemoryLeaseStore {
         self.faults.as_ref().map_or(Fault::None, |fault| fault(&self.client, verb))
     }
 
-    /// Makes a call with the fault that the hook chooses for it.
+    /// Makes a call with the fault that the hook chooses.
     async fn call<R: Send + 'static>(
         &self,
         verb: Verb,
@@ -233,8 +229,7 @@ impl MemoryLeaseStore {
 }
 
 impl Server {
-    /// Writes the record; a record that is there already makes no new version, unless the write is
-    /// a [touch](MemoryLeaseStore::touch).
+    /// Makes a new version with this record; `update` does not call it for an unchanged one.
     fn put(&mut self, record: Record) -> StoredLease {
         self.revision += 1;
         let uid = match &self.lease {
@@ -268,7 +263,7 @@ impl Server {
         Ok(self.put(record))
     }
 
-    /// The first event after a revision; an error if it is forgotten.
+    /// The first event after a revision; an error if the history no longer reaches back.
     fn after(&self, revision: u64) -> Result<Option<(u64, Instant, LeaseEvent)>, StoreError> {
         match self.history.front() {
             Some((first, ..)) if *first > revision.saturating_add(1) => Err(StoreError::Expired),
@@ -307,7 +302,7 @@ impl LeaseStore for MemoryLeaseStore {
             }
             None => None,
         };
-        // The present state, and the revision it stands for.
+        // The first event, if any, and the revision from which to go on.
         let (first, after) = self
             .call(Verb::Watch, move |store| {
                 store.locked(|server| match from {
@@ -367,7 +362,7 @@ impl Cursor {
     }
 }
 
-/// Waits until an event that was written at `written` has been on its way for `travel`.
+/// Waits until an event of `written` has been on its way for `travel`.
 async fn arrive(written: Instant, travel: Duration) {
     match written.checked_add(travel) {
         Some(arrival) => tokio::time::sleep_until(arrival).await,

@@ -1,5 +1,4 @@
-//! PodEvidence: whether the Pod that a holder's identity names has ended, as far as Kubernetes
-//! knows.
+//! PodEvidence: whether the Pod of a holder's identity has ended, as far as Kubernetes knows.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,53 +14,52 @@ use crate::evidence::HolderEvidence;
 use crate::holder_pod::{Found, HolderPod, Word, identity_of};
 use crate::record::Record;
 
-/// On the Pod by which the API server shows one that a kubelet runs from a file.
+/// The annotation on the mirror of a static Pod, which a kubelet runs from a file.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Evidence from the holder's Pod: take over a stop margin after Kubernetes says that it has ended,
-/// and not a lease later.
+/// Evidence from the holder's Pod: a candidate takes over one stop margin after Kubernetes reports
+/// its end, and not a lease later.
 ///
-/// Holders must be named by [`identity`](Self::identity): `<pod name>_<pod uid>_<64 bits in hex>`.
-/// Any other identity is no Pod's, and nothing is known about it (client-go's is not, `<host
-/// name>_<uuid>`, although it looks like one). Needs `get` on pods in their namespace.
+/// Holders need an identity made by [`identity`](Self::identity): `<pod name>_<pod uid>_<64 bits in
+/// hex>`. Any other identity names no Pod, and nothing is known about it. (client-go's `<host
+/// name>_<uuid>` names none either.) Needs `get` on pods in their namespace.
 ///
 /// # What counts
-/// - There is no Pod of this name, as the API server says of this very Pod, or one with another
-///   uid: Kubernetes lets a Pod go when its kubelet has said that nothing of it runs.
-/// - Its phase is `Succeeded` or `Failed`, and no container is said to run. (Not if the garbage
-///   collector of pods said so, for a node that is gone: nobody has asked that node.)
-/// - All its containers have terminated, later than the holder's last renewal by the clock of their
-///   node, and none will be restarted: the Pod is being deleted, or its `restartPolicy` is `Never`.
+/// - The API server says that this very Pod does not exist, or its name belongs to another uid:
+///   Kubernetes removes a Pod once its kubelet has said that nothing of it runs.
+/// - Its phase is `Succeeded` or `Failed`, and no container is reported as running. (Not if the
+///   garbage collector of Pods set it for a node that is gone: no kubelet was asked.)
+/// - All its containers have terminated, later than the holder's last renewal by their node's
+///   clock, and none restarts: the Pod is being deleted, or its `restartPolicy` is `Never`.
 ///
-/// Nothing else does: not a Pod that is being deleted, nor one that is not ready, nor a node that
-/// cannot be reached. Of static Pods nothing is known: what the API server shows is a mirror.
+/// Nothing else counts: no deletion under way, no Pod that is not ready, no unreachable node.
+/// Static Pods give no evidence, because the API server shows only their mirror.
 ///
 /// # What it assumes
-/// **That nobody deletes a Pod whose processes still run**: `kubectl delete --force`, a grace
-/// period of zero, a Node object that is deleted while its machine runs, a taint `out-of-service`
-/// on a machine that was not switched off. Then the Pod is gone and its process may lead; two work
-/// at once until it notices, which, cut off, is at the end of its hold. Only the
-/// [fence](crate::Leadership::fence) helps there. Do not use this where such things are done by
-/// habit. And that a node's clock is not set back between the end of one container and the start of
-/// the next.
+/// **No Pod is deleted while its processes run** (A9): no `kubectl delete --force`, no grace period
+/// of zero, no deleted Node object of a running machine, no taint `out-of-service` on a machine
+/// that is not switched off. Otherwise two leaders work at once until the first notices: if it is
+/// cut off, at the end of its hold. Only the [fence](crate::Leadership::fence) helps there. Do not
+/// use this where such deletions are routine.
 ///
-/// That a Pod is not there says nothing in the wrong namespace or cluster, so nothing is believed
-/// of it until this process's own Pod was found there. That the other candidates are Pods of the
-/// same namespace is assumed, and that their identities are made of `metadata.name` and
-/// `metadata.uid`: a host name is that of the node on the host's network, and cut to 63 letters
-/// elsewhere.
+/// - No node's clock is set back between the end of one container and the start of the next.
+/// - All candidates are Pods of one namespace, with identities made of `metadata.name` and
+///   `metadata.uid`. A host name does not do: it is the node's on the host's network, and cut to 63
+///   letters elsewhere.
+///
+/// In a wrong namespace or cluster each Pod is absent. So no absence counts until this process's
+/// own Pod was found there.
 #[derive(Clone)]
 pub struct PodEvidence {
     pods: Api<Pod>,
     identity: Arc<str>,
-    /// Our own Pod was found.
+    /// This process's own Pod was found.
     is_home: Arc<AtomicBool>,
 }
 
 impl PodEvidence {
-    /// Asks for Pods in this namespace, which must be that of all candidates. `identity` is that of
-    /// this process, as [`identity`](Self::identity) makes it; with another nothing is ever
-    /// known.
+    /// Asks for Pods in this namespace, which must be that of all candidates. `identity` is this
+    /// process's own, made by [`identity`](Self::identity); with any other no absence ever counts.
     #[must_use]
     pub fn new(client: Client, namespace: &str, identity: &str) -> Self {
         Self {
@@ -100,8 +98,8 @@ impl HolderEvidence for PodEvidence {
 }
 
 impl PodEvidence {
-    /// What there is under its name, if the API server says so. A 404 of somebody in between, or of
-    /// a server that does not serve Pods, says nothing of a Pod.
+    /// The Pod of this name, if the API server answers. A 404 of a proxy, or of a server that does
+    /// not serve Pods, is an error.
     async fn look(&self, pod: HolderPod<'_>) -> Result<Option<Pod>, kube::Error> {
         match self.pods.get(pod.name).await {
             Err(kube::Error::Api(status)) if is_about(&status, pod.name) => Ok(None),
@@ -109,7 +107,7 @@ impl PodEvidence {
         }
     }
 
-    /// Whether it looks where the Pods of this election are.
+    /// Whether the Pods of this election are in this namespace.
     async fn is_home(&self, record: &Record) -> bool {
         if self.is_home.load(Ordering::Relaxed) {
             return true;
@@ -129,7 +127,7 @@ impl PodEvidence {
     }
 }
 
-/// Whether this is what an API server says that has no Pod of this name.
+/// Whether an API server says that it has no Pod of this name.
 fn is_about(status: &Status, name: &str) -> bool {
     let details = status.details.as_ref();
     status.code == 404
@@ -137,7 +135,7 @@ fn is_about(status: &Status, name: &str) -> bool {
         && details.is_some_and(|details| details.kind == "pods" && details.name == name)
 }
 
-/// What is to be judged; `None` if nothing can be made of it.
+/// The Pod to be judged; `None` if it can give no evidence.
 fn seen<'p>(there: Option<&'p Pod>, record: &Record) -> Option<Found<'p>> {
     let Some(pod) = there else { return Some(Found::Nothing) };
     if pod.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(MIRROR))
@@ -167,13 +165,13 @@ fn has_ended(spec: &PodSpec, status: &PodStatus, is_deleted: bool, record: &Reco
         return true;
     }
     let is_final = is_deleted || spec.restart_policy.as_deref() == Some("Never");
-    // All that may run the holder: what is still waiting, or is not told of, may start.
+    // A container that is waiting, or has no status, may still start the holder.
     is_final
         && is_told_in_full(spec, status)
         && all(status).all(|container| has_terminated(container, spec, record))
 }
 
-/// Whether something is said of each of its containers.
+/// Whether each of its containers has a status.
 fn is_told_in_full(spec: &PodSpec, status: &PodStatus) -> bool {
     let told = |name: &String| all(status).any(|container| container.name == *name);
     let ephemeral = spec.ephemeral_containers.iter().flatten().map(|container| &container.name);
@@ -197,8 +195,8 @@ fn state(container: &ContainerStatus) -> Option<&k8s_openapi::api::core::v1::Con
     container.state.as_ref()
 }
 
-/// After the holder's last renewal, or once and for all: what is told may be about the process
-/// before.
+/// Whether the container ended after the holder's last renewal, or runs only once. An earlier end
+/// may be that of the process before.
 fn has_terminated(container: &ContainerStatus, spec: &PodSpec, record: &Record) -> bool {
     let Some(terminated) = state(container).and_then(|state| state.terminated.as_ref()) else {
         return false;

@@ -1,5 +1,5 @@
-//! Prometheus: client-go's metrics of leader election, and more, on `prometheus-client`. All are
-//! read from the electors when they are scraped, so nothing has to run for them to be right.
+//! Prometheus: client-go's metrics of leader election and more, read from the electors at each
+//! scrape.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,30 +18,30 @@ use crate::status::{Counters, Failures, Losses, Stats};
 
 type Label = (&'static str, String);
 
-/// The metrics of all electors of a program, in one registry: client-go's names and label `name`,
-/// so that its dashboards carry over, and more.
+/// The metrics of a program's electors in one registry: client-go's names and label `name`, so that
+/// its dashboards carry over, and more.
 ///
 /// | metric | type | |
 /// | --- | --- | --- |
-/// | `leader_election_master_status` | gauge | 1 while this process leads, 0 otherwise: by the clock, also when nobody has noticed yet that a term is over |
-/// | `leader_election_slowpath_total` | counter | writes that failed |
-/// | `leader_election_term_remaining_seconds` | gauge | for how long the term is certain if no renewal succeeds; 0 without a term |
+/// | `leader_election_master_status` | gauge | 1 while this process leads by the clock, else 0: right even before the elector notices the end of a term |
+/// | `leader_election_slowpath_total` | counter | failed writes |
+/// | `leader_election_term_remaining_seconds` | gauge | how long the term is certain if no renewal succeeds; 0 without a term |
 /// | `leader_election_term_token` | gauge | the fence token of the term as a number ([`FenceToken::number`](crate::FenceToken::number)); 0 without a term |
-/// | `leader_election_takeover_duration_seconds` | histogram | for how long the lease had been anybody's (given back, run out, missing) when this process led |
-/// | `leader_election_drain_duration_seconds` | histogram | from the request to end to the end of the work, of work that ended in time |
-/// | `leader_election_renew_duration_seconds` | histogram | from the sending of a renewal to its answer, of those that succeeded |
-/// | `leader_election_renewals_total` | counter | renewals that succeeded, also those whose answer was lost |
+/// | `leader_election_takeover_duration_seconds` | histogram | how long the lease had been free (released, run out, absent) when this process led |
+/// | `leader_election_drain_duration_seconds` | histogram | from the request to end to the end of the work, if that ended in time |
+/// | `leader_election_renew_duration_seconds` | histogram | from the sending of a renewal to its answer, if that succeeded |
+/// | `leader_election_renewals_total` | counter | renewals that succeeded, even if the answer was lost |
 /// | `leader_election_terms_total` | counter | terms begun by this process |
-/// | `leader_election_transitions_total` | counter | changes of the holder seen |
-/// | `leader_election_losses_total` | counter | terms that ended otherwise than by the end of their work, by `reason` |
-/// | `leader_election_releases_total` | counter | leases given back (`outcome="released"`), or not in time (`outcome="failed"`) |
+/// | `leader_election_transitions_total` | counter | observed changes of the holder |
+/// | `leader_election_losses_total` | counter | terms that did not end with their work, by `reason` |
+/// | `leader_election_releases_total` | counter | leases released (`outcome="released"`), or not in time (`outcome="failed"`) |
 /// | `leader_election_request_failures_total` | counter | by `role` (`leader`, `candidate`) and `reason` |
-/// | `leader_election_reads_total`, `leader_election_watches_total` | counter | reads of the lease, and times the watch was opened |
-/// | `leader_election_publisher_failures_total` | counter | times that whoever keeps up the LeaseCandidate panicked, or ended with its runtime |
+/// | `leader_election_reads_total`, `leader_election_watches_total` | counter | reads of the lease, and openings of its watch |
+/// | `leader_election_publisher_failures_total` | counter | times that the LeaseCandidate's publisher panicked, or ended with its runtime |
 ///
-/// Every series is there from the beginning, at 0. Several electors of one name are counted
-/// together; the remaining time is that of the one which has least, of those that lead. An elector
-/// that is gone has gauges no more; what it counted stays.
+/// Every series exists from the beginning, at 0. Electors of one name are counted together; their
+/// remaining time is the least of those that lead. A dropped elector has no gauges; its counts
+/// stay.
 ///
 /// ```
 /// use lease_election::prometheus::ElectionMetrics;
@@ -66,7 +66,7 @@ pub struct ElectionMetrics {
 }
 
 impl ElectionMetrics {
-    /// Registers the metrics, without an elector yet. Once for a registry: names in a registry must
+    /// Registers the metrics, without an elector yet. Call it once for a registry, whose names must
     /// be unique.
     pub fn register(registry: &mut Registry) -> Self {
         let sources = Arc::default();
@@ -75,14 +75,13 @@ impl ElectionMetrics {
         Self { sources }
     }
 
-    /// Shows this elector under the name of its Lease, which is what most programs give to
-    /// client-go.
+    /// Shows this elector under its Lease's name, which most programs give to client-go.
     pub fn watch(&self, elector: &LeaderElector) {
         self.watch_as(elector.config().name(), elector);
     }
 
-    /// Shows this elector under a name of its own. An elector that is shown already is shown under
-    /// the new name too, and counts once under each.
+    /// Shows this elector under this name. An elector that is already shown counts once under each
+    /// name.
     pub fn watch_as(&self, name: &str, elector: &LeaderElector) {
         let shared = elector.shared();
         let source = Source {
@@ -112,19 +111,19 @@ impl fmt::Debug for ElectionMetrics {
 struct Source {
     name: String,
     counters: Arc<Counters>,
-    /// Watching must not keep an elector.
+    /// Weak: the metrics keep no elector alive.
     elector: Weak<Shared>,
 }
 
 #[derive(Default)]
 struct Held {
     living: Vec<Source>,
-    /// What electors that are gone had counted, by name.
+    /// The counts of dropped electors, by name.
     gone: BTreeMap<String, Stats>,
 }
 
 impl Held {
-    /// Keeps the counts of electors that are gone, and forgets them otherwise.
+    /// Moves the counts of dropped electors to `gone`.
     fn bury(&mut self) {
         let gone = &mut self.gone;
         self.living.retain(|source| {
@@ -162,7 +161,7 @@ impl Sources {
                 .collect();
             (gone.collect::<BTreeMap<_, _>>(), living)
         };
-        // Outside the lock: the clock is the code of others.
+        // Outside the lock: the clock is foreign code.
         for (name, stats, elector) in living {
             let shown = by_name.entry(name).or_default();
             shown.stats.join(&stats);
@@ -178,7 +177,7 @@ impl Sources {
     }
 }
 
-/// What the electors of one name show together.
+/// The metrics of all electors of one name.
 #[derive(Default)]
 struct Shown {
     stats: Stats,
@@ -273,7 +272,7 @@ fn gauge(
     Ok(())
 }
 
-/// Name, help, what it shows.
+/// Name, help, value.
 type LatencyOf = (&'static str, &'static str, fn(&Stats) -> &Latency);
 
 const LATENCIES: &[LatencyOf] = &[

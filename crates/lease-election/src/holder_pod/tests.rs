@@ -1,4 +1,4 @@
-//! Which identity names a Pod, and what is found in its place.
+//! Tests of identities that name a Pod, and of the verdicts on it.
 
 use super::*;
 
@@ -35,14 +35,14 @@ fn an_identity_names_a_pod_only_in_full() {
     }
 }
 
-/// client-go's and controller-runtime's, in the Pod `operator-7d9f`, whose uid is another than the
-/// uuid that the process drew.
+/// The identity of client-go and controller-runtime in the Pod `operator-7d9f`: the process drew
+/// the uuid, which is not the Pod's uid.
 #[test]
 fn a_go_candidate_in_a_pod_is_named_like_it_and_is_no_pod_all_the_same() {
     assert_eq!(HolderPod::of("operator-7d9f_550e8400-e29b-41d4-a716-446655440000"), None);
 }
 
-/// By the letter it is another Pod's, and would be found to be gone.
+/// By the letter it is another Pod's, which would be found gone.
 #[test]
 fn a_uid_in_another_spelling_names_no_pod() {
     assert_eq!(HolderPod::of(&identity_of("a", &UID.to_uppercase(), 7)), None);

@@ -1,4 +1,4 @@
-//! What is evidence, case by case.
+//! Tests of the evidence, case by case.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn record() -> Record {
 
 const ANOTHER: &str = "0a1b2c3d-0000-4111-8222-ffffffffffff";
 
-/// Whether this is evidence where the Pods of the election are.
+/// Whether this is evidence in the namespace of the election.
 fn is_evidence(there: Option<&Pod>) -> bool {
     let identity = identity_of("a", UID, 7);
     let word = seen(there, &record()).map(|found| HolderPod::of(&identity).unwrap().judge(found));
@@ -23,7 +23,7 @@ fn gone(pod: Value) -> bool {
     is_evidence(Some(&serde_json::from_value(pod).unwrap()))
 }
 
-/// A Pod of one container, in this state.
+/// A Pod of one container in this state.
 fn pod(phase: &str, state: Value) -> Value {
     json!({
         "metadata": {"name": "a", "uid": UID},
@@ -94,7 +94,7 @@ fn a_pod_whose_phase_is_final_is_gone_unless_a_container_runs_or_nobody_asked_it
 fn containers_that_terminated_are_evidence_if_none_is_restarted_and_it_was_after_the_renewal() {
     assert!(!gone(pod("Running", terminated(LATER))), "it is restarted");
     assert!(gone(deleted(pod("Running", terminated(LATER)))));
-    // In the second of the renewal: by a process before it, for all that is known.
+    // In the second of the renewal an earlier process may have ended.
     assert!(!gone(deleted(pod("Running", terminated("2026-01-01T00:00:10Z")))));
     assert!(!gone(deleted(pod("Running", json!({"waiting": {"reason": "CrashLoopBackOff"}})))));
     let mut never = pod("Running", terminated(LATER));
@@ -136,7 +136,7 @@ fn containers_of_every_kind_are_to_be_told_of() {
         let mut pod = deleted(pod("Running", terminated(LATER)));
         pod["spec"][kind] = more;
         assert!(!gone(pod.clone()), "one of the {kind} may run, or start");
-        // Somebody else's status is not its own.
+        // Another container's status does not count.
         pod["status"]["containerStatuses"] =
             json!([container("main", terminated(LATER)), container("main", terminated(LATER))]);
         assert!(!gone(pod.clone()));
@@ -145,8 +145,7 @@ fn containers_of_every_kind_are_to_be_told_of() {
     }
 }
 
-/// The kubelet knows the Pod by a uid of its own, and runs it whatever becomes of what the API
-/// server shows.
+/// The kubelet knows the Pod by another uid, and runs it whatever happens to the mirror.
 #[test]
 fn the_mirror_of_a_static_pod_is_no_evidence() {
     for uid in [UID, ANOTHER] {
