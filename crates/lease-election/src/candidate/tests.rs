@@ -1,5 +1,4 @@
-//! The protocol, step by step, without a clock or a server: call sequences of client-go's tests,
-//! and what any input may not do.
+//! Tests of the protocol, step by step: call sequences of client-go's tests, and any other input.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +32,7 @@ fn at_ms(millis: u64) -> Moment {
     Moment::from_origin(Duration::from_millis(10_000 + millis))
 }
 
-/// A candidate and the one lease it talks to, one call at a time.
+/// A candidate and its one lease, one call at a time.
 struct Bench {
     candidate: Candidate,
     lease: Option<StoredLease>,
@@ -68,8 +67,8 @@ impl Bench {
         }
     }
 
-    /// Does what is due at `now`, until nothing is; the write that is sent with `fault` fails so
-    /// (and is not carried out).
+    /// Does everything that is due at `now`. With `fault` the first write fails so, and is not
+    /// carried out.
     fn settle(&mut self, now: Moment, mut fault: Option<StoreError>) -> Vec<News> {
         let mut all = Vec::new();
         for _ in 0..20 {
@@ -126,7 +125,7 @@ fn upstream_acquire_from_unled_object_counts_a_transition() {
     assert_eq!(bench.lease.unwrap().record.leader_transitions, 1);
 }
 
-/// An annotation may say anything, and a Lease may not say less than zero.
+/// An annotation may hold any number, and a Lease none below zero.
 #[test]
 fn transitions_below_zero_are_counted_from_zero() {
     for there in [-7, i32::MIN] {
@@ -176,7 +175,7 @@ fn upstream_fast_path_one_update_per_renewal_and_a_read_after_a_conflict() {
     assert_eq!(bench.calls, ["get", "create", "update", "update"]);
     assert_eq!(bench.settle(at_ms(3000), Some(StoreError::Conflict)), []);
     assert_eq!(bench.calls[4..], ["update", "get"]);
-    // The conflict was none of a foreign holder: the renewal is repeated at the pace.
+    // No foreign holder caused the conflict: the renewal is repeated at the pace.
     assert!(matches!(&bench.settle(at_ms(3500), None)[..], [News::Renewed(_)]));
     assert_eq!(bench.calls[6..], ["update"]);
 }
@@ -229,8 +228,8 @@ fn v09_each_renewal_is_in_another_second_whatever_the_wall_clock_does() {
     }
 }
 
-/// `fast()` tries again after half a second, and each attempt that is applied is a whole second
-/// later than the one before.
+/// `fast()` tries again after half a second, and each applied attempt is a whole second later than
+/// the last one.
 #[test]
 fn renewals_that_fail_do_not_move_the_time_ahead() {
     let mut bench = Bench::led("baz");
@@ -286,7 +285,7 @@ fn upstream_release_retries_on_conflict_if_the_record_is_still_ours() {
     );
     bench.candidate.leave();
     bench.calls.clear();
-    // What is due while it leaves: a release that meets the conflict, a read, a release.
+    // While it leaves: a release that meets the conflict, a read, a release.
     let mut released = false;
     for step in 0..20 {
         let now = at_ms(1900 + step * 50);
@@ -344,15 +343,15 @@ fn an_acquisition_found_after_its_hold_is_no_term_and_needs_no_wait() {
 fn a_renewal_applied_after_the_term_makes_no_term() {
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
-    // Sent just before the end, answered just after it: its own hold would last for seconds.
+    // Sent just before the end and answered just after it: its own hold would last for seconds.
     let renewal = bench.candidate.begin_write(at_ms(3900), WALL, Purpose::Renew);
     assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
     let answer = bench.carry_out(&renewal);
     assert_eq!(bench.candidate.wrote(at_ms(4100), &renewal, answer), News::Nothing);
     assert!(!bench.candidate.is_leading());
     bench.candidate.abdicate(at_ms(4100));
-    // It is this candidate's own record, under which nothing runs: it is taken as another term, as
-    // soon as nothing is left of the work.
+    // No work runs under the candidate's own record: it is taken as another term, one stop margin
+    // after the work.
     assert_eq!(bench.candidate.action(at_ms(5100), true), Action::Write(Purpose::Acquire));
 }
 
@@ -360,8 +359,8 @@ fn a_renewal_applied_after_the_term_makes_no_term() {
 fn v05_a_write_found_by_reading_counts_from_its_own_sending_and_not_from_a_later_one() {
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
-    // The first renewal is applied, and its answer lost; the second, on the same version, meets a
-    // conflict.
+    // The first renewal is applied, and its answer lost; the second, on the same version,
+    // conflicts.
     let first = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
     let _ = bench.carry_out(&first);
     assert_eq!(
@@ -383,14 +382,14 @@ fn v15_an_answer_at_the_end_of_the_term_does_not_extend_it() {
     let end = at_ms(0).after(config("baz").hold());
     let renewal = bench.candidate.begin_write(at_ms(3000), WALL, Purpose::Renew);
     let answer = bench.carry_out(&renewal);
-    // Nobody looked at the clock before: the process stood still.
+    // The process stood still: this is the first look at the clock.
     assert_eq!(bench.candidate.wrote(end, &renewal, answer), News::Ended(Loss::Expired));
     assert!(!bench.candidate.is_leading());
 }
 
 #[test]
 fn v10_a_deletion_that_may_hide_a_take_over_is_waited_for() {
-    // What it saw last: its own lease, run out long ago; and one that nobody held.
+    // The last record was its own, run out long ago, or a free one.
     for own in [true, false] {
         let mut bench = Bench::new("baz");
         if own {
@@ -402,7 +401,7 @@ fn v10_a_deletion_that_may_hide_a_take_over_is_waited_for() {
             let read = bench.candidate.begin_read(at_ms(0));
             let _ = bench.candidate.read(at_ms(0), read, Ok(bench.lease.clone()));
         }
-        // Meanwhile another took it, unseen, leads, and the Lease was deleted.
+        // Unseen, another took it and leads, and the Lease was deleted.
         let (asked, answered) = (at_ms(8000), at_ms(8100));
         let read = bench.candidate.begin_read(asked);
         let _ = bench.candidate.read(answered, read, Ok(None));
@@ -432,7 +431,7 @@ fn v10_a_lease_given_back_and_deleted_may_have_been_another_s_in_between() {
     let release = bench.candidate.begin_write(at_ms(100), WALL, Purpose::Release);
     let answer = bench.carry_out(&release);
     assert_eq!(bench.candidate.wrote(at_ms(200), &release, answer), News::Released);
-    // Another took it at once, unseen, and the Lease was deleted.
+    // Unseen, another took it at once, and the Lease was deleted.
     let read = bench.candidate.begin_read(at_ms(500));
     let _ = bench.candidate.read(at_ms(600), read, Ok(None));
     let patience = at_ms(600).after(config("baz").lease_duration());
@@ -448,8 +447,8 @@ fn v10_a_lease_whose_release_was_not_answered_and_that_is_deleted_may_have_been_
         bench.candidate.leave();
         let release = bench.candidate.begin_write(at_ms(100), WALL, Purpose::Release);
         let _ = bench.carry_out(&release);
-        // Another took it at once, unseen, and the Lease was deleted, before the release was
-        // answered, or came a second time.
+        // Unseen, another took it at once, and the Lease was deleted, before the release was
+        // answered or came a second time.
         let _ = bench.candidate.wrote(at_ms(200), &release, Err(answer));
         let read = bench.candidate.begin_read(at_ms(500));
         let _ = bench.candidate.read(at_ms(600), read, Ok(None));
@@ -479,7 +478,7 @@ fn v10_a_lease_that_was_in_the_way_and_is_gone_is_waited_for() {
     );
 }
 
-/// When it makes or takes the Lease if nothing changes any more, to the tenth of a second.
+/// When it makes or takes the Lease if nothing more changes, to the tenth of a second.
 fn makes_it_at(candidate: &Candidate, from: Moment) -> Moment {
     let mut candidate = candidate.clone();
     for tenth in 0..2000 {
@@ -546,7 +545,7 @@ fn a_leader_honours_retry_after_but_tries_once_before_the_end() {
 fn a_release_honours_retry_after() {
     let asked =
         |millis| StoreError::TooManyRequests { retry_after: Some(Duration::from_millis(millis)) };
-    // Asked for by the answer to a renewal, and by that to the release.
+    // The answers to a renewal and to the release ask for a pause.
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
     let renewal = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
@@ -560,8 +559,8 @@ fn a_release_honours_retry_after() {
     assert_eq!(bench.settle(at_ms(2600), None)[0], News::Released);
 }
 
-/// Somebody changes its record before it is known that it was written: a controller that notes
-/// something on the Lease, beside electors that know none.
+/// A controller notes something on the record before the elector, which knows no controller, learns
+/// of its own write.
 #[test]
 fn a_second_that_was_written_is_not_named_again_although_another_changed_that_record() {
     let mut bench = Bench::new("baz");
@@ -578,7 +577,7 @@ fn a_second_that_was_written_is_not_named_again_although_another_changed_that_re
     assert_eq!(again.record.renew_time, Timestamp::from_second(101).ok());
 }
 
-/// Half a write of ours is made in two stores, or somebody changes a label.
+/// A `MultiStore` makes half of an own write, or a label changes.
 #[test]
 fn another_version_of_what_is_known_does_not_end_the_pauses_after_failed_writes() {
     for is_told in [false, true] {
@@ -646,7 +645,7 @@ fn the_memory_of_unanswered_writes_is_bounded() {
     assert_eq!(bench.candidate.writes.pending.len(), MAX_PENDING);
 }
 
-/// Anything a server, an operator or an enemy may put into a lease.
+/// Any record that a server, an operator or an enemy may write.
 fn records() -> impl Strategy<Value = Record> {
     let text =
         prop_oneof![Just(String::new()), Just("a".to_owned()), Just("b".to_owned()), ".{0,8}"];
@@ -723,8 +722,8 @@ fn inputs() -> impl Strategy<Value = Input> {
 proptest! {
     #![proptest_config(ProptestConfig::default())]
 
-    /// Whatever the server says: no panic; a term begins only with a write of ours, within its
-    /// hold, and is never extended beyond a hold from a sending.
+    /// Whatever the server says, there is no panic. A term begins only with an own write, within
+    /// its hold, and never extends beyond a hold from a sending.
     #[test]
     fn no_content_panics_or_makes_a_leader(script in proptest::collection::vec(inputs(), 1..40)) {
         let mut candidate = Candidate::new(&config("a"), 3);

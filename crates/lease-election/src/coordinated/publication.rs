@@ -92,7 +92,7 @@ pub(crate) enum Deed {
     /// Ask the server whether it has the API.
     Probe,
     Wait(Moment),
-    /// The LeaseCandidate is withdrawn, or there is none to withdraw.
+    /// The LeaseCandidate is withdrawn, or absent anyway.
     Done,
 }
 

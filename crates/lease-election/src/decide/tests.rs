@@ -1,5 +1,4 @@
-//! The take-over rule, case by case. The cases of client-go's `leaderelection_test.go` keep their
-//! names.
+//! Tests of the take-over rule; the cases of client-go's `leaderelection_test.go` keep their names.
 
 use std::time::Duration;
 
@@ -58,7 +57,7 @@ fn upstream_acquire_from_object_without_annotations_and_from_unled_object() {
 
 #[test]
 fn upstream_acquire_from_led_object_with_the_lease_duration_seconds() {
-    // The record's 3 s count, not our 10 s.
+    // The record's 3 s count, not the configured 10 s.
     let lease = held("bing", 3);
     assert!(matches!(decide(&lease, &config(), after(2)), Step::WaitUntil(_)));
     assert!(
@@ -70,7 +69,7 @@ fn upstream_acquire_from_led_object_with_the_lease_duration_seconds() {
 
 #[test]
 fn upstream_acquire_from_led_unacked_object_waits_for_its_own_observation() {
-    // client-go takes a record it observed long ago. So do we; one seen only now is waited for,
+    // As in client-go, a record observed long ago is taken. A record seen only now is waited for,
     // however old its times are.
     assert_eq!(decide(&held("bing", 10), &config(), after(11)), Step::TakeOver);
     assert!(matches!(decide(&held("bing", 10), &config(), SEEN), Step::WaitUntil(_)));
@@ -127,7 +126,7 @@ fn a_deleted_lease_is_made_again_when_it_would_have_run_out() {
     assert_eq!(decide(&gone, &config(), after(7)), Step::Create);
 }
 
-/// A lease that was given back with a hint, as `baz` sees it, whose jitter of 150 ms is drawn.
+/// A lease released with a hint, as `baz` sees it with a jitter of 150 ms.
 fn given_to(successor: &str) -> Observation {
     let Observation::Present { lease, since, mine, jitter } = held("", 1) else { unreachable!() };
     let record = Record { successor: successor.into(), ..lease.record }.marked(
@@ -142,11 +141,11 @@ fn given_to(successor: &str) -> Observation {
 fn a_lease_that_was_handed_over_is_its_successors_at_once_and_everybodys_in_the_end() {
     assert_eq!(decide(&given_to("baz"), &config(), SEEN), Step::TakeOver);
     assert_eq!(decide(&given_to(""), &config(), SEEN), Step::TakeOver);
-    // A second, eight turns of 200 ms, and the jitter.
+    // One second, eight turns of 200 ms, and the jitter.
     let until = SEEN.after(Duration::from_millis(1000 + 8 * 200 + 150));
     assert_eq!(decide(&given_to("bing"), &config(), SEEN), Step::WaitUntil(until));
     assert_eq!(decide(&given_to("bing"), &config(), until), Step::TakeOver);
-    // Also if we gave it ourselves.
+    // Even if this candidate released it.
     let Observation::Present { lease, since, jitter, .. } = given_to("bing") else {
         unreachable!()
     };
@@ -185,7 +184,7 @@ fn a_hint_on_a_record_that_somebody_holds_is_none() {
 }
 
 proptest! {
-    /// All that a hint does is to make a candidate wait that may take the lease, and not for ever.
+    /// A hint only delays a candidate that may take the lease, and not for ever.
     #[test]
     fn a_hint_only_ever_delays_and_not_for_long(
         holder in prop::sample::select(vec!["", "baz", "bing"]),

@@ -1,4 +1,4 @@
-//! Versions and tokens compare as the numbers they are.
+//! Tests of versions and tokens, which compare as numbers.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The protocol where the server's controller elects, step by step, with its records.
+//! Tests of the protocol where the server's controller elects, step by step, with its records.
 
 use super::*;
 
@@ -13,7 +13,7 @@ impl Bench {
         bench
     }
 
-    /// As the controller writes: over what is there, or a new Lease.
+    /// Writes as the controller does: over the present record, or a new Lease.
     pub(super) fn grant(&mut self, holder: &str) -> StoredLease {
         let found = self.lease.as_ref().map(|lease| lease.record.clone()).unwrap_or_default();
         self.put(Record {
@@ -36,7 +36,7 @@ impl Bench {
         self.candidate.heard(now, LeaseEvent::Changed(lease))
     }
 
-    /// One that leads since `at_ms(0)`.
+    /// A bench whose candidate leads since `at_ms(0)`.
     pub(super) fn led(identity: &str) -> Self {
         let mut bench = Self::coordinated(identity);
         let grant = bench.grant(identity);
@@ -46,7 +46,7 @@ impl Bench {
     }
 }
 
-/// A Lease of so many seconds that its holder has just renewed, as the candidate hears.
+/// A Lease that its holder has just renewed, as the candidate hears.
 pub(super) fn led_by(bench: &mut Bench, heard: Moment, holder: &str, seconds: i32) -> StoredLease {
     let led = bench.put(Record {
         holder: holder.into(),
@@ -86,8 +86,8 @@ fn a_grant_is_claimed_by_a_write_of_our_own_which_keeps_what_the_controller_wrot
     assert_eq!(bench.calls, ["get", "update", "update"]);
 }
 
-/// The controller goes by its own clock: a leader that names times long past looks dead to it, and
-/// is no longer asked to make way but robbed.
+/// The controller uses its own clock. A leader that names times long past looks dead to it, and
+/// loses the lease instead of being asked to make way.
 #[test]
 fn a_leader_whose_wall_clock_is_behind_renews_in_the_time_of_the_server() {
     let ahead = |seconds: i64| WALL.checked_add(SignedDuration::from_secs(seconds)).unwrap();
@@ -99,7 +99,7 @@ fn a_leader_whose_wall_clock_is_behind_renews_in_the_time_of_the_server() {
     let mut bench = Bench::coordinated("baz");
     granted(&mut bench, 60);
     let mut before = ahead(60);
-    // Every third second: what is written follows the clock, and not the renewals.
+    // Every third second: the written time follows the clock, and not the renewals.
     for second in (0..100).step_by(3) {
         bench.settle(at_ms(second * 1000), None);
         let record = bench.lease.clone().unwrap().record;
@@ -112,7 +112,7 @@ fn a_leader_whose_wall_clock_is_behind_renews_in_the_time_of_the_server() {
         assert!(renewed.as_second() > before.as_second(), "each in another second");
         before = renewed;
     }
-    // Nor is a server followed that is out by days, or one that is behind.
+    // A server that is out by days, or behind, is not followed.
     for out in [2 * 86_400, -60] {
         let mut bench = Bench::coordinated("baz");
         granted(&mut bench, out);
@@ -141,8 +141,8 @@ fn of_two_with_one_identity_one_gets_the_grant() {
 fn a_grant_over_the_head_of_one_who_may_still_act_is_claimed_when_that_lease_has_run_out_by_our_own_clock()
  {
     let mut bench = Bench::coordinated("baz");
-    // bing renews at 2 s; the server's wall clock is 3 s ahead of bing's, and so finds the lease
-    // expired at 4 s.
+    // bing renews at 2 s. The server's wall clock is 3 s ahead of bing's, so the controller finds
+    // the lease expired at 4 s.
     led_by(&mut bench, at_ms(2000), "bing", 5);
     let grant = bench.grant("baz");
     let _ = bench.hear(at_ms(4000), grant);
@@ -151,7 +151,7 @@ fn a_grant_over_the_head_of_one_who_may_still_act_is_claimed_when_that_lease_has
     assert!(matches!(&bench.settle(at_ms(7000), None)[..], [News::Acquired(_)]));
 }
 
-/// Its own grant is for 5 s; the one who led before it may lead for 15.
+/// The grant is for 5 s; the leader before it may lead for 15.
 #[test]
 fn anothers_grant_that_nobody_claims_is_not_taken_over_the_head_of_one_who_may_still_act() {
     for manner in [Manner::Alone, Manner::Free] {
@@ -170,8 +170,8 @@ fn anothers_grant_that_nobody_claims_is_not_taken_over_the_head_of_one_who_may_s
     }
 }
 
-/// To an elector of the ordinary kind, beside those who are granted it: it need not wait for the
-/// grant, but for whoever led before it.
+/// Beside coordinated candidates an ordinary elector need not wait for a grantee that is gone, but
+/// for the leader before it.
 #[test]
 fn that_one_is_gone_who_was_granted_the_lease_says_nothing_of_who_led_before() {
     for deleted in [true, false] {
@@ -189,13 +189,13 @@ fn that_one_is_gone_who_was_granted_the_lease_says_nothing_of_who_led_before() {
             assert!(bench.settle(now, None).is_empty(), "deleted {deleted}, {now:?}");
             assert_eq!(bench.lease, Some(grant.clone()), "nothing is written");
         }
-        // And not until the grant has run out, at 6.1 s.
+        // Nor does it wait until the grant has run out, at 6.1 s.
         assert!(
             matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]),
             "deleted {deleted}"
         );
     }
-    // Nobody led before: a stop margin after the news.
+    // Without a leader before: one stop margin after the news.
     let mut bench = Bench::new("baz");
     let free = bench.put(Record::default());
     let _ = bench.hear(at_ms(0), free);
@@ -206,7 +206,7 @@ fn that_one_is_gone_who_was_granted_the_lease_says_nothing_of_who_led_before() {
     assert!(matches!(&bench.settle(clear, None)[..], [News::Acquired(_)]));
 }
 
-/// A free Lease is taken at once by those who elect by themselves.
+/// Candidates that elect alone take a free Lease at once.
 #[test]
 fn a_grant_is_not_given_back_over_the_head_of_one_who_may_still_act_either() {
     let mut bench = Bench::coordinated("baz");
@@ -223,7 +223,7 @@ fn a_grant_is_not_given_back_over_the_head_of_one_who_may_still_act_either() {
     assert!(bench.lease.as_ref().unwrap().record.is_free());
 }
 
-/// A Pod of a StatefulSet is named as the one before it was.
+/// A StatefulSet gives a Pod its predecessor's name.
 #[test]
 fn a_grant_to_our_name_over_the_head_of_another_of_that_name_waits_for_its_lease() {
     let mut bench = Bench::coordinated("web-0");
@@ -246,15 +246,14 @@ fn a_grant_on_a_lease_made_again_waits_for_the_one_whose_lease_was_deleted() {
     assert!(matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]));
 }
 
-/// Somebody may have made one meanwhile, and led, and may lead on, cut off, when that one is gone:
-/// nothing told of it.
+/// Unheard, another may have made a Lease and led, and may lead on, cut off, after its deletion.
 #[test]
 fn a_grant_on_a_lease_made_again_waits_after_a_silence_for_whoever_led_meanwhile_unseen() {
     let own = config("baz").lease_duration();
     for (silence, is_told) in
         [(5000, true), (5000, false), (5001, true), (5001, false), (100_000, true)]
     {
-        // There is none, and then it hears nothing.
+        // The Lease is absent, and then the candidate hears nothing.
         let mut bench = Bench::coordinated("baz");
         let back = at_ms(silence);
         let grant = bench.grant("baz");
@@ -290,7 +289,7 @@ fn a_grant_on_a_lease_made_again_waits_for_whoever_made_the_one_that_was_in_the_
         let _ = bench.candidate.wrote(at_ms(100), &create, Err(StoreError::Conflict));
         let own = config("baz").lease_duration();
         let due = if granted {
-            // That one was deleted, and this is another.
+            // The Lease in the way was deleted, and this is another.
             let grant = bench.grant("baz");
             let _ = bench.hear(at_ms(200), grant.clone());
             assert!(
@@ -301,7 +300,7 @@ fn a_grant_on_a_lease_made_again_waits_for_whoever_made_the_one_that_was_in_the_
             assert_eq!(bench.lease, Some(grant), "nothing is written");
             at_ms(200).after(own)
         } else {
-            // Who made it, or one made after it, has waited for those before; and gives it back.
+            // The maker of this Lease has waited for the leaders before it, and releases it.
             led_by(&mut bench, at_ms(200), "bing", 5);
             let free = bench.put(Record::default());
             let _ = bench.hear(at_ms(300), free);
@@ -311,8 +310,8 @@ fn a_grant_on_a_lease_made_again_waits_for_whoever_made_the_one_that_was_in_the_
     }
 }
 
-/// Nothing told that the Lease of `bing`, who may have renewed since, was deleted; or that it was
-/// given back, and another had it.
+/// Unheard, the Lease of `bing`, which may have renewed since, was deleted; or it was released, and
+/// another had it.
 #[test]
 fn a_grant_on_another_lease_than_the_one_known_waits_for_whoever_led_on_that_one_unseen() {
     for holder in ["bing", ""] {
@@ -323,7 +322,7 @@ fn a_grant_on_another_lease_than_the_one_known_waits_for_whoever_led_on_that_one
         bench.lease.as_mut().unwrap().version.uid = "v".into();
         let grant = bench.grant("baz");
         let _ = bench.hear(at_ms(4000), grant);
-        // A whole lease of ours.
+        // A whole own lease.
         let own = bench.candidate.config.lease_duration();
         let last = at_ms(4000).after(own);
         assert!(bench.settle(last.before(Duration::from_millis(1)), None).is_empty(), "{holder}");
@@ -334,8 +333,8 @@ fn a_grant_on_another_lease_than_the_one_known_waits_for_whoever_led_on_that_one
     }
 }
 
-/// Another may have been granted what was given back, may lead on, cut off, and the Lease was
-/// deleted: none of it was seen.
+/// Unseen, another may have been granted the released Lease, and may lead on, cut off, after its
+/// deletion.
 #[test]
 fn a_grant_on_another_lease_than_the_one_given_back_waits_for_whoever_had_that_one_since() {
     let mut bench = Bench::led("baz");
@@ -390,12 +389,12 @@ fn that_the_controller_prefers_another_is_no_loss_and_goes_on_until_the_lease_is
 #[test]
 fn a_note_that_meets_a_renewal_on_its_way_costs_no_term() {
     let mut bench = Bench::led("baz");
-    // The note is there first: the renewal meets a conflict, and is repeated on the new version.
+    // The note comes first: the renewal meets a conflict, and is repeated on the new version.
     bench.prefer("bing");
     let news = bench.settle(at_ms(1000), None);
     assert!(matches!(&news[..], [News::Unpreferred]), "{news:?}");
     assert!(matches!(&bench.settle(at_ms(1600), None)[..], [News::Renewed(_)]));
-    // The renewal is there first, its answer is lost, and what is heard of it has the note on it.
+    // The renewal comes first, its answer is lost, and its event already has the note.
     let mut bench = Bench::led("baz");
     let write = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
     bench.carry_out(&write).unwrap();
@@ -415,7 +414,7 @@ fn a_stranger_that_changes_more_than_the_notes_ends_the_term() {
         ..found
     });
     assert_eq!(bench.hear(at_ms(100), foreign), News::Ended(Loss::ForeignWrite));
-    // And the controller's own grant to another, which goes by the wall clock.
+    // The controller's own grant to another, by its wall clock, ends the term too.
     let mut bench = Bench::led("baz");
     let grant = bench.grant("bing");
     assert_eq!(bench.hear(at_ms(100), grant), News::Ended(Loss::TakenOver { by: "bing".into() }));
@@ -435,8 +434,8 @@ fn one_that_lost_its_term_gives_back_what_it_left_so_that_the_controller_elects(
     assert!(matches!(&bench.settle(at_ms(11_010), None)[..], [News::Acquired(_)]));
 }
 
-/// Nobody is to wait for one that does not lead; but while its LeaseCandidate stands it would only
-/// be granted the lease again.
+/// A candidate that does not lead must not hold up the others. But while its LeaseCandidate stands,
+/// the controller would only grant it the lease again.
 #[test]
 fn a_grant_to_one_that_is_not_to_lead_is_given_back_when_it_stands_no_more() {
     let mut bench = Bench::coordinated("baz");
@@ -454,7 +453,7 @@ fn a_grant_to_one_that_is_not_to_lead_is_given_back_when_it_stands_no_more() {
     bench.candidate.arrange(at_ms(5000), gone);
     assert!(bench.settle(at_ms(5000), None).is_empty());
     assert!(bench.lease.as_ref().unwrap().record.is_free());
-    // A controller that grants it at once again is not answered at its speed.
+    // A controller that grants it again at once does not set the pace.
     let grant = bench.grant("baz");
     let _ = bench.hear(at_ms(5010), grant);
     bench.settle(at_ms(5999), None);
@@ -476,7 +475,7 @@ fn one_that_was_told_to_give_nothing_back_leaves_its_lease_to_run_out() {
     assert!(!bench.lease.as_ref().unwrap().record.is_free());
     bench.settle(at_ms(5000), None);
     assert!(bench.lease.as_ref().unwrap().record.is_free(), "and then out of the controller's way");
-    // So with a grant that comes with the note that another is preferred.
+    // The same counts for a grant with the note that another is preferred.
     bench.grant("baz");
     let marked = bench.prefer("bing");
     let _ = bench.hear(at_ms(6000), marked);
@@ -494,8 +493,8 @@ fn an_elector_of_the_ordinary_kind_takes_a_note_for_a_foreign_write() {
     assert_eq!(bench.hear(at_ms(100), marked), News::Ended(Loss::ForeignWrite));
 }
 
-/// On a Lease that a controller has written on, who is next is the controller's to say, and
-/// candidates that elect alone leave it to that for a lease.
+/// A controller that has written on a Lease chooses the next leader. Candidates that elect alone
+/// leave the Lease to it for one lease.
 #[test]
 fn a_release_that_keeps_the_strategy_names_no_successor() {
     for (strategy, named) in [(STRATEGY, ""), ("", "bing")] {

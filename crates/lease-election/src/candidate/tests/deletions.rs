@@ -1,5 +1,4 @@
-//! What is waited for when the Lease is gone, and what old or foreign news about it changes:
-//! nothing, or a longer wait.
+//! Tests of a deleted Lease: how long a candidate waits, which old or foreign news never shortens.
 
 use super::*;
 
@@ -17,13 +16,13 @@ fn changed(lease: &StoredLease) -> LeaseEvent {
     LeaseEvent::Changed(lease.clone())
 }
 
-/// The deletion of a lease, as the server tells it: with a version of its own.
+/// The deletion of a lease, as the server reports it, with a version of its own.
 fn deleted(lease: &StoredLease, version: u64) -> LeaseEvent {
     let version = Version::new(lease.version.uid.clone(), version.to_string());
     LeaseEvent::Deleted(Some(StoredLease { version, record: lease.record.clone() }))
 }
 
-/// A candidate that saw another's lease at 0 s, and its deletion a second later.
+/// A candidate that saw another's lease at 0 s, and its deletion at 1 s.
 fn after_a_deletion(told: bool) -> (Candidate, Moment) {
     let mut candidate = Candidate::new(&config("baz"), 1);
     let read = candidate.begin_read(at_ms(0));
@@ -45,8 +44,7 @@ fn old_news_of_a_lease_that_is_gone_neither_shortens_nor_renews_the_wait() {
         let (candidate, free) = after_a_deletion(told);
         assert_eq!(free, if told { at_ms(5000) } else { at_ms(6000) });
         let stories = [
-            // A renewal; the same version; a lease that was given back; all of a former object's
-            // life.
+            // A renewal; the same version; a released lease; the whole life of an earlier object.
             vec![changed(&lease(8, "bing", 5))],
             vec![changed(&lease(10, "bing", 5))],
             vec![changed(&lease(9, "", 1))],
@@ -69,7 +67,7 @@ fn old_news_of_a_lease_that_is_gone_neither_shortens_nor_renews_the_wait() {
 
 #[test]
 fn a_change_before_the_deletion_that_comes_after_it_is_old_news() {
-    // The deletion has version 12, and a label was changed before it.
+    // The deletion has version 12; a label was changed before it.
     let (mut candidate, free) = after_a_deletion(true);
     let mut label = lease(10, "bing", 5);
     label.version.resource_version = "11".into();
@@ -90,7 +88,7 @@ fn a_lease_that_was_made_and_deleted_unseen_is_waited_for_as_long_as_it_says() {
     let (mut candidate, _) = after_a_deletion(true);
     let _ = candidate.heard(at_ms(3000), deleted(&lease(13, "bong", 15), 14));
     assert_eq!(makes_it_at(&candidate, at_ms(3000)), at_ms(18_000));
-    // Told again, or given back before it was deleted: no longer.
+    // A repetition, or a release before the deletion, does not lengthen the wait.
     let _ = candidate.heard(at_ms(4000), deleted(&lease(13, "bong", 15), 14));
     let _ = candidate.heard(at_ms(4000), deleted(&lease(15, "", 1), 16));
     assert_eq!(makes_it_at(&candidate, at_ms(4000)), at_ms(18_000));
@@ -106,8 +104,8 @@ fn a_server_that_went_back_to_before_the_deletion_is_believed_when_it_is_asked()
 
 #[test]
 fn v10_an_unseen_taker_with_longer_leases_is_missed_by_the_difference_and_not_by_more() {
-    // A candidate with leases of 5 s saw a lease that nobody held; another took it, unseen, and the
-    // Lease was deleted at 1 s.
+    // A candidate with leases of 5 s saw a free Lease. Unseen, another took it, and the Lease was
+    // deleted at 1 s.
     for (theirs, told, waits) in
         [(5, false, 5000), (15, false, 5000), (15, true, 15_000), (3, false, 5000)]
     {
@@ -142,15 +140,14 @@ fn read_absent(candidate: &mut Candidate, now: Moment) -> News {
 
 #[test]
 fn a_late_create_of_ours_begins_no_term_beside_one_who_made_the_lease_before_it_arrived() {
-    // It arrives before or after the read that says that theirs is gone, within its own hold or
-    // later.
+    // The create arrives before or after the read of the absence, within its own hold or later.
     for (arrives, reads_first) in [(1500, false), (1500, true), (4500, false), (4500, true)] {
         let mut candidate = Candidate::new(&config("baz"), 1);
         let _ = read_absent(&mut candidate, at_ms(0));
         let late = candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
         let _ = candidate.wrote(at_ms(900), &late, Err(StoreError::unknown("lost")));
         let _ = read_absent(&mut candidate, at_ms(1000));
-        // Another has made it; then it is deleted while its leader is cut off.
+        // Another has made the Lease, which is then deleted while its leader is cut off.
         conflict_on_create(&mut candidate, at_ms(1200));
         if reads_first {
             let _ = read_absent(&mut candidate, at_ms(1300));
@@ -200,7 +197,7 @@ fn our_old_record_written_back_by_somebody_else_is_not_ours() {
 
 #[test]
 fn who_heard_nothing_for_a_lease_does_not_trust_an_old_absence() {
-    // Absent since 1 s and free at 5 s; it made an attempt that got no answer, and is cut off.
+    // The Lease is absent since 1 s and free at 5 s; then the candidate is cut off.
     for silence in [4900, 5100] {
         let (mut candidate, free) = after_a_deletion(true);
         assert_eq!(read_absent(&mut candidate, free), News::Nothing);
@@ -225,8 +222,8 @@ fn a_campaign_begins_with_a_look_at_what_was_absent() {
 fn who_stood_still_looks_before_it_makes_a_lease_that_was_absent() {
     for (told, bookmarks) in [(true, false), (false, false), (true, true), (false, true)] {
         let (mut candidate, free) = after_a_deletion(told);
-        // Stopped before the wait was over, and continued when another's whole life as a leader may
-        // lie between.
+        // The candidate stops before the wait is over. When it goes on, another may have led and
+        // gone.
         let back = free.after(Duration::from_secs(60));
         if bookmarks {
             let _ = candidate.heard(back, LeaseEvent::Alive);
@@ -278,7 +275,7 @@ fn a_late_create_of_ours_begins_no_term_after_a_long_silence_either() {
     let _ = read_absent(&mut candidate, at_ms(0));
     let late = candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
     let _ = candidate.wrote(at_ms(900), &late, Err(StoreError::unknown("lost")));
-    // Another made it and led, it was deleted, and ours arrived; none of it was heard.
+    // Unheard, another made the Lease and led, it was deleted, and the own create arrived.
     let read = candidate.begin_read(at_ms(6000));
     let ours = StoredLease { version: Version::new("v", "9"), record: late.record };
     assert_eq!(candidate.read(at_ms(6000), read, Ok(Some(ours))), News::Nothing);
@@ -289,8 +286,7 @@ fn a_late_create_of_ours_begins_no_term_after_a_long_silence_either() {
     );
 }
 
-/// A server that says that there is no Lease, and shows it again a moment later, was wrong in one
-/// of the two.
+/// A server that reports no Lease, and shows it again a moment later, was wrong once.
 #[test]
 fn one_s_own_lease_that_is_back_in_its_own_hold_is_not_waited_for() {
     let leader = || {
@@ -301,12 +297,12 @@ fn one_s_own_lease_that_is_back_in_its_own_hold_is_not_waited_for() {
     let mut bench = leader();
     assert_eq!(bench.settle(at_ms(1000), Some(StoreError::NotFound)), [News::Ended(Loss::Deleted)]);
     bench.candidate.abdicate(at_ms(1000));
-    // What it makes fails, and half a retry period after the failure it reads.
+    // Its create fails, and half a retry period later it reads.
     assert!(bench.settle(at_ms(2000), Some(StoreError::Conflict)).is_empty());
     let news = bench.settle(at_ms(2500), None);
     assert!(matches!(&news[..], [News::Acquired(_)]), "{news:?}");
 
-    // When the hold is over another may have had it, and what is shown now is older than that.
+    // After the hold another may have had the lease, and the record shown now is older than that.
     let mut bench = leader();
     let own = bench.lease.clone();
     assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
@@ -317,14 +313,14 @@ fn one_s_own_lease_that_is_back_in_its_own_hold_is_not_waited_for() {
     assert!(matches!(bench.candidate.observation(), Observation::Present { mine: false, .. }));
 }
 
-/// A server that was restored from an earlier state counts on from there.
+/// A server restored from an earlier state counts on from there.
 #[test]
 fn a_lease_made_on_a_server_that_went_back_is_one_s_own() {
     let mut bench = Bench::new("baz");
     bench.revision = 100;
     bench.held_by("bing", 5);
     bench.settle(at_ms(0), None);
-    // It is gone, and the next revision is a smaller one.
+    // The Lease is gone, and the next revision is a smaller one.
     bench.lease = None;
     bench.revision = 10;
     for tick in 1..=300 {
@@ -339,7 +335,7 @@ fn a_lease_made_on_a_server_that_went_back_is_one_s_own() {
     panic!("nobody leads");
 }
 
-/// The answer to a create may come when the Lease is gone again: it begins no term.
+/// The answer to a create may come after the deletion of its Lease.
 #[test]
 fn a_create_that_is_answered_after_the_deletion_of_what_it_made_begins_no_term() {
     let (mut candidate, free) = after_a_deletion(true);
@@ -359,13 +355,13 @@ fn v10_a_create_of_ours_that_arrives_once_more_beside_one_who_made_it_meanwhile_
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
     let ours = bench.lease.clone().unwrap();
-    // It is deleted, and another makes it and leads: our next create meets theirs, which is deleted
-    // too.
+    // The Lease is deleted; another makes it and leads. The next own create conflicts with that
+    // Lease, which is deleted too.
     let _ = bench.candidate.heard(at_ms(1000), deleted(&ours, 1000));
     bench.candidate.abdicate(at_ms(1000));
     conflict_on_create(&mut bench.candidate, at_ms(9000));
     let _ = read_absent(&mut bench.candidate, at_ms(9100));
-    // A proxy had sent our first create twice, and only now it gets there.
+    // A proxy had sent the first create twice, and the second copy arrives only now.
     let again = StoredLease { version: Version::new("again", "1002"), record: ours.record };
     let read = bench.candidate.begin_read(at_ms(9200));
     let _ = bench.candidate.read(at_ms(9200), read, Ok(Some(again)));

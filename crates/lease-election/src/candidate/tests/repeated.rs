@@ -1,5 +1,4 @@
-//! Writes that land much later than they were sent, twice, or in spite of a refusal; and versions
-//! that a server hands out twice.
+//! Tests of writes that land late, twice or in spite of a refusal, and of versions that repeat.
 
 use super::*;
 
@@ -12,8 +11,8 @@ fn is_mine(candidate: &Candidate) -> bool {
     matches!(candidate.observation(), Observation::Present { mine: true, .. })
 }
 
-/// The machine slept, which no request time-out counts: another may have made the Lease meanwhile,
-/// and it was deleted while that one leads.
+/// The machine slept, which no request time-out counts. Another may have made the Lease meanwhile,
+/// and leads although it was deleted.
 #[test]
 fn v10_a_create_that_is_answered_more_than_a_lease_after_it_was_sent_is_another_s() {
     for (after, is_own) in [(4500, true), (5000, true), (5001, false), (3_600_000, false)] {
@@ -37,15 +36,14 @@ fn v10_a_create_that_is_answered_more_than_a_lease_after_it_was_sent_is_another_
                 now.after(wait),
                 "{after} ms, answered: {answered}"
             );
-            // A stop gives it back by the same right, and no sooner: who leads beside it is not to
-            // be followed at once.
+            // A stop releases it on the same condition: no successor may follow at once beside a
+            // hidden leader.
             assert_eq!(candidate.may_forestall(now), is_own);
         }
     }
 }
 
-/// The create was due when nothing had been known for a while: what counts is when somebody said so
-/// last.
+/// The create is sent long after the last news: the age of that news counts.
 #[test]
 fn v10_a_create_that_lands_more_than_a_lease_after_there_was_no_lease_is_another_s() {
     for (after, is_own) in [(2600, true), (2601, false)] {
@@ -71,7 +69,7 @@ fn v10_a_create_that_lands_more_than_a_lease_after_there_was_no_lease_is_another
     }
 }
 
-/// A read that was long on its way says what is there now, and not what came and went meanwhile.
+/// A slow read shows the present Lease, and none that came and went meanwhile.
 #[test]
 fn v10_an_answer_more_than_a_lease_after_there_was_no_lease_is_doubted_however_early_it_was_asked_for()
  {
@@ -94,7 +92,7 @@ fn v10_an_answer_more_than_a_lease_after_there_was_no_lease_is_doubted_however_e
     }
 }
 
-/// Where the application says that nobody deletes the Lease, nothing can have been in between.
+/// If the application says that the Lease is never deleted, no other one was in between.
 #[test]
 fn a_create_that_is_answered_late_is_one_s_own_where_deletions_are_not_waited_for() {
     let config = Config::builder("ns", "lease").fast().identity("baz").wait_after_deletion(false);
@@ -106,7 +104,7 @@ fn a_create_that_is_answered_late_is_one_s_own_where_deletions_are_not_waited_fo
     assert!(is_mine(&candidate));
 }
 
-/// A take-over is conditional on what it found: nobody can have been in between.
+/// A take-over is conditional on the record that it found: no other write was in between.
 #[test]
 fn a_take_over_that_is_answered_late_is_one_s_own() {
     let mut bench = Bench::new("baz");
@@ -119,7 +117,7 @@ fn a_take_over_that_is_answered_late_is_one_s_own() {
     assert!(is_mine(&bench.candidate));
 }
 
-/// It was deleted and made by another, who leads while that is deleted too; all of it unseen.
+/// Unseen, the Lease was deleted and made by another, which leads although that was deleted too.
 #[test]
 fn v10_one_s_own_create_that_lands_once_more_as_another_object_is_waited_for() {
     for told in [false, true] {
@@ -160,7 +158,7 @@ fn a_renewal_that_was_refused_and_applied_is_one_s_own() {
         let until = at_ms(1000).after(config("baz").hold());
         let news = bench.candidate.heard(at_ms(1200), LeaseEvent::Changed(applied));
         assert_eq!(news, News::Renewed(until), "{refusal}");
-        // By a read after the next renewal met the conflict as well.
+        // Found by a read, after the next renewal met the conflict as well.
         let mut bench = Bench::new("baz");
         bench.settle(at_ms(0), None);
         let renewal = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
@@ -208,7 +206,7 @@ fn a_release_that_was_refused_and_applied_has_released() {
     assert_eq!(bench.candidate.heard(at_ms(300), LeaseEvent::Changed(applied)), News::Released);
 }
 
-/// What was refused is as good as never sent, until it is seen: a stop looks for nothing.
+/// A refused write counts as never sent until it is seen: a stop does not look for it.
 #[test]
 fn nothing_is_waited_for_because_of_a_write_that_was_refused() {
     for refusal in refusals() {
@@ -225,7 +223,7 @@ fn nothing_is_waited_for_because_of_a_write_that_was_refused() {
     }
 }
 
-/// Those of which more is to be feared are remembered longer.
+/// Unanswered writes are the greater danger, and are remembered longer.
 #[test]
 fn refused_writes_make_room_for_unanswered_ones() {
     let mut bench = Bench::new("baz");
@@ -251,7 +249,7 @@ fn lease(revision: &str, holder: &str, written: i64) -> StoredLease {
     StoredLease { version: Version::new("u", revision), record }
 }
 
-/// Its store was restored from a backup, and counts on from there.
+/// The store was restored from a backup, and counts on from there.
 #[test]
 fn another_record_of_a_version_that_was_handed_out_again_is_waited_for_from_its_own_sight() {
     for by_read in [true, false] {
@@ -265,7 +263,7 @@ fn another_record_of_a_version_that_was_handed_out_again_is_waited_for_from_its_
             let _ = candidate.heard(at_ms(4000), LeaseEvent::Changed(again.clone()));
         }
         assert_eq!(candidate.observation().holder(), Some("bong"));
-        // The same once more is the same.
+        // A repetition changes nothing.
         let _ = candidate.heard(at_ms(4500), LeaseEvent::Changed(again));
         assert_eq!(makes_it_at(&candidate, at_ms(4500)), at_ms(9000));
     }
@@ -283,8 +281,8 @@ fn a_leader_whose_version_is_another_s_record_leads_no_more() {
     assert_eq!(loss, Loss::TakenOver { by: "bing".into() });
 }
 
-/// What was known of one of the two records says nothing of the other: the evidence, the right by
-/// which a write was sent.
+/// The evidence about one of the two records, or the ground of a write on it, does not count for
+/// the other.
 #[test]
 fn nothing_known_of_a_record_counts_for_another_of_the_same_version() {
     let mut candidate = Candidate::new(&config("baz"), 1);
@@ -296,7 +294,7 @@ fn nothing_known_of_a_record_counts_for_another_of_the_same_version() {
     let _ = candidate.wrote(from, &write, Err(StoreError::unknown("lost")));
     let _ = candidate.heard(at_ms(2000), LeaseEvent::Changed(lease("7", "bong", 2)));
     assert_eq!(makes_it_at(&candidate, at_ms(2000)), at_ms(7000));
-    // It was sent by the right to take bing's.
+    // It was sent to take over bing's lease.
     let landed = StoredLease { version: Version::new("u", "8"), record: write.record };
     assert_eq!(candidate.heard(at_ms(2500), LeaseEvent::Changed(landed)), News::Nothing);
     assert_eq!(makes_it_at(&candidate, at_ms(2500)), at_ms(7500));

@@ -1,10 +1,9 @@
-//! Where nobody elects: when that is concluded, how long it counts, and what is evidence to the
-//! contrary.
+//! Tests of silence: when a candidate concludes that no controller elects, and what refutes that.
 
 use super::coordinated::{ELECTED, STRATEGY, led_by};
 use super::*;
 
-/// Its LeaseCandidate may not stand: nothing is known of it at the moment.
+/// It is not known whether the LeaseCandidate stands.
 const UNSURE: Manner = Manner::Elected { stands: false, impatient: false };
 
 fn led_alone(bench: &mut Bench, heard: Moment, holder: &str) {
@@ -45,8 +44,8 @@ fn where_nobody_is_elected_for_half_a_minute_it_elects_alone_until_somebody_does
     assert!(!patient.calls.contains(&"create"));
 }
 
-/// Who leads without a strategy on the Lease elected alone. A roll-out is not to find out anew each
-/// time that nobody elects.
+/// A leader without a strategy on the Lease elected alone. A roll-out must not find the silence
+/// anew with each term.
 #[test]
 fn where_the_lease_says_that_nobody_elects_it_is_believed_sooner() {
     let alone = |bench: &mut Bench| {
@@ -61,7 +60,7 @@ fn where_the_lease_says_that_nobody_elects_it_is_believed_sooner() {
         });
         let _ = bench.hear(now, free);
     };
-    // It has stood for long enough when the leader goes.
+    // The candidate has stood long enough when the leader goes.
     let mut bench = Bench::coordinated("baz");
     alone(&mut bench);
     assert!(!bench.candidate.arrange(at_ms(1000), ELECTED));
@@ -71,7 +70,7 @@ fn where_the_lease_says_that_nobody_elects_it_is_believed_sooner() {
     free(&mut bench, at_ms(12_000));
     assert!(bench.candidate.arrange(at_ms(12_000), ELECTED));
     assert!(matches!(&bench.settle(at_ms(12_000), None)[..], [News::Acquired(_)]));
-    // Not long enough.
+    // It has not stood long enough.
     let mut bench = Bench::coordinated("baz");
     alone(&mut bench);
     bench.candidate.arrange(at_ms(1000), ELECTED);
@@ -80,7 +79,7 @@ fn where_the_lease_says_that_nobody_elects_it_is_believed_sooner() {
     assert!(bench.settle(at_ms(10_999), None).is_empty());
     assert!(bench.candidate.arrange(at_ms(11_000), ELECTED));
     assert!(matches!(&bench.settle(at_ms(11_000), None)[..], [News::Acquired(_)]));
-    // The controller's hand is on it: all is as ever.
+    // The controller has written on the Lease: the ordinary wait counts.
     let mut bench = Bench::coordinated("baz");
     alone(&mut bench);
     bench.candidate.arrange(at_ms(1000), ELECTED);
@@ -109,14 +108,14 @@ fn while_somebody_leads_nobody_is_missed() {
     }
 }
 
-/// A lost connection, a list that failed: what was found out is as true as before.
+/// A lost connection or a failed list does not refute the conclusion.
 #[test]
 fn that_nobody_elects_is_known_through_every_gap_until_somebody_does() {
     for (what, gap) in [("a blip", UNSURE), ("no API", Manner::Alone)] {
         let mut bench = Bench::coordinated("baz");
         led_alone(&mut bench, at_ms(0), "bing");
         assert!(bench.candidate.arrange(at_ms(10_000), ELECTED));
-        // Nor is anything waited for in the gap.
+        // Nor does the candidate wait for anything in the gap.
         bench.candidate.arrange(at_ms(11_000), gap);
         led_by(&mut bench, at_ms(11_500), "bing", 5);
         bench.candidate.arrange(at_ms(12_000), ELECTED);
@@ -127,7 +126,7 @@ fn that_nobody_elects_is_known_through_every_gap_until_somebody_does() {
     }
 }
 
-/// What is not concluded yet is: the controller is part of the server that did not answer.
+/// The controller is part of the server that did not answer.
 #[test]
 fn a_gap_in_which_it_does_not_stand_begins_the_wait_anew() {
     let mut bench = Bench::coordinated("baz");
@@ -162,7 +161,7 @@ fn every_trace_of_a_controller_is_evidence_that_somebody_elects() {
         let _ = bench.hear(at_ms(11_000), touched);
         assert!(!bench.candidate.arrange(at_ms(11_000), ELECTED), "{what}");
     }
-    // What others write who elect alone is none.
+    // Records of candidates that elect alone are no evidence.
     let mut bench = Bench::coordinated("baz");
     led_alone(&mut bench, at_ms(0), "bing");
     assert!(bench.candidate.arrange(at_ms(10_000), ELECTED));
@@ -184,7 +183,7 @@ fn who_leads_unelected_is_left_to_the_controller_for_ten_seconds_from_when_he_do
         let _ = bench.hear(now, elected);
         assert!(!bench.candidate.arrange(now, ELECTED));
     }
-    // One that elects alone takes its place, is renewed, and hands over to another of that kind.
+    // A candidate that elects alone takes over, renews, and hands over to another of that kind.
     for second in 60..70 {
         let now = at_ms(second * 1000);
         led_alone(&mut bench, now, if second < 65 { "alone" } else { "other" });

@@ -1,4 +1,4 @@
-//! A grant after which it is not known who led before it.
+//! Tests of a grant of which it is unknown which leader came before it.
 
 use super::coordinated::led_by;
 use super::*;
@@ -8,8 +8,8 @@ fn read(bench: &mut Bench, now: Moment) {
     let _ = bench.candidate.read(now, read, Ok(bench.lease.clone()));
 }
 
-/// Nothing is written, or led, before the latest moment that anybody may act who led in between;
-/// then the grant is claimed.
+/// Nothing is written until the last moment at which an unseen leader may act. Then the grant is
+/// claimed.
 fn claims_a_lease_after(bench: &mut Bench, met: Moment) {
     let grant = bench.lease.clone();
     let due = met.after(bench.candidate.config.lease_duration());
@@ -19,7 +19,7 @@ fn claims_a_lease_after(bench: &mut Bench, met: Moment) {
     assert!(matches!(&bench.settle(due, None)[..], [News::Acquired(_)]));
 }
 
-/// What stood before: given back by this one, by another, or led by another.
+/// The record before the grant: released by this candidate, released by another, or led by another.
 fn known_before(which: u8) -> Bench {
     let mut bench = Bench::led("baz");
     bench.candidate.leave();
@@ -34,8 +34,7 @@ fn known_before(which: u8) -> Bench {
     bench
 }
 
-/// `bing` is granted it, leads, and is taken for dead by a clock that is ahead, while this one does
-/// not follow.
+/// Unseen, `bing` is granted the Lease and leads, and a clock that is ahead takes it for dead.
 fn led_in_between(bench: &mut Bench) -> [StoredLease; 3] {
     let granted = bench.grant("bing");
     let led = bench.put(Record { acquire_time: Some(WALL), ..granted.record.clone() });
@@ -113,7 +112,7 @@ fn a_grant_that_is_read_is_claimed_as_soon_as_the_watch_has_told_that_it_follows
     assert!(matches!(&bench.settle(at_ms(1012), None)[..], [News::Acquired(_)]));
 }
 
-/// One who was granted the Lease unseen, and did not claim it, says nothing of who led before him.
+/// An unseen grant that was not claimed says nothing about the leader before it.
 #[test]
 fn a_grant_that_is_told_waits_for_those_before_a_grant_to_another_that_was_read() {
     let mut bench = known_before(0);

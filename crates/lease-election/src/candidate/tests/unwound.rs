@@ -1,5 +1,4 @@
-//! A term whose work was not wound up within it: what that work sent may land after it is gone, so
-//! for a stop margin nobody is let in, and this one does not lead again.
+//! Tests of work that outlives its term: for one stop margin after it no candidate may lead.
 
 use super::coordinated::{ELECTED, STRATEGY};
 use super::*;
@@ -8,8 +7,7 @@ fn is_free(bench: &Bench) -> bool {
     bench.lease.as_ref().unwrap().record.is_free()
 }
 
-/// What ends a term from within: its hold runs out, its work overruns its time to wind up, the
-/// runtime goes away.
+/// A term ends from within if its hold runs out, its work overruns, or its runtime goes away.
 #[test]
 fn a_controllers_candidate_gives_back_what_it_left_a_stop_margin_after_the_work_is_gone() {
     for (how, ended) in [("expired", 4000), ("overran", 1500)] {
@@ -20,7 +18,7 @@ fn a_controllers_candidate_gives_back_what_it_left_a_stop_margin_after_the_work_
         if how == "expired" {
             assert_eq!(bench.candidate.tick(at_ms(ended)), News::Ended(Loss::Expired));
         }
-        // The work is still to be joined: its runtime may be gone, or it blocks.
+        // The work is not joined yet: its runtime may be gone, or it blocks.
         if how == "expired" {
             assert!(bench.settle(at_ms(ended + 2000), None).is_empty());
             assert!(!is_free(&bench), "{how}: the work may go on");
@@ -36,8 +34,8 @@ fn a_controllers_candidate_gives_back_what_it_left_a_stop_margin_after_the_work_
     }
 }
 
-/// It does not wait for its own lease to run out; but its next work does not begin beside what the
-/// work before has sent.
+/// The candidate does not wait for its own lease to run out. But its next work must not begin
+/// beside requests of the work before.
 #[test]
 fn it_takes_its_own_record_again_when_nothing_of_the_work_before_is_left() {
     for manner in [Manner::Free, Manner::Alone] {
@@ -61,7 +59,7 @@ fn it_takes_its_own_record_again_when_nothing_of_the_work_before_is_left() {
     }
 }
 
-/// So it is with what another has left.
+/// The same counts after a deletion.
 #[test]
 fn it_takes_nothing_else_before_that_either() {
     let mut bench = Bench::new("baz");
@@ -93,7 +91,7 @@ fn a_grant_is_not_declined_before_that_either() {
     assert!(is_free(&bench));
 }
 
-/// A release that failed is tried again, at once.
+/// A failed release is tried again at once.
 #[test]
 fn what_was_wound_up_within_its_term_waits_for_nothing() {
     for manner in [Manner::Free, ELECTED] {
