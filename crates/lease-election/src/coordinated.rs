@@ -242,25 +242,22 @@ impl LeaderElector {
     /// When the controller prefers another candidate, the elector asks the work to end, as by a
     /// stop ([`Ending::StopRequested`](crate::Ending::StopRequested)). It then releases the lease.
     /// Use [`run_forever`](Self::run_forever), or a loop around `Campaigns`, so that the candidate
-    /// stands again.
+    /// stands again. [`Status::candidacy`](crate::Status::candidacy) shows its state.
     ///
     /// The LeaseCandidate's name is the elector's identity, which must be a DNS-1123 subdomain; the
     /// default identity is one. The LeaseCandidate exists while a [`run`](Self::run), also of
     /// [`Campaigns`](crate::Campaigns), or a [`run_forever`](Self::run_forever) goes on, except
-    /// - in their pauses between two terms, because an unclaimed grant keeps the lease from the
-    ///   others;
+    /// - in their pauses between two terms: an unclaimed grant keeps the lease from the others;
     /// - after a lost term, until one stop margin after its work has ended: then no request of that
     ///   work can land any more, and the elector may lead again.
-    ///
-    /// [`Status::candidacy`](crate::Status::candidacy) shows its state.
     ///
     /// Needs `get`, `create`, `update`, `delete` and `watch` on leasecandidates, and on leases the
     /// permissions of [`KubeLeaseStore`]. If the API is absent, [`WithoutApi`] decides.
     ///
     /// # Errors
     /// If [`ConfigBuilder::build`] refuses the configuration, or `retry_period` is below one
-    /// second. If the identity is no valid name, a version is invalid, the emulation version is
-    /// above the binary version, or the strategy is no qualified name.
+    /// second. If the identity is no valid name, or a version is invalid. If the emulation version
+    /// is above the binary version, or the strategy is no qualified name.
     pub fn coordinated(
         client: Client,
         config: ConfigBuilder,

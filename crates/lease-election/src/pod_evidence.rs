@@ -20,9 +20,9 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 /// Evidence from the holder's Pod: a candidate takes over one stop margin after Kubernetes reports
 /// its end, and not a lease later.
 ///
-/// Holders need an identity made by [`identity`](Self::identity): `<pod name>_<pod uid>_<64 bits in
-/// hex>`. Any other identity names no Pod, and nothing is known about it. (client-go's `<host
-/// name>_<uuid>` names none either.) Needs `get` on pods in their namespace.
+/// Holders need an identity made by [`identity`](Self::identity). Any other names no Pod, and
+/// nothing is known about it; client-go's `<host name>_<uuid>` is no exception, although it looks
+/// like one. Needs `get` on pods in their namespace.
 ///
 /// # What counts
 /// - The API server says that this very Pod does not exist, or its name belongs to another uid:
@@ -37,10 +37,9 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 ///
 /// # What it assumes
 /// **No Pod is deleted while its processes run** (A9): no `kubectl delete --force`, no grace period
-/// of zero, no deleted Node object of a running machine, no taint `out-of-service` on a machine
-/// that is not switched off. Otherwise two leaders work at once until the first notices: if it is
-/// cut off, at the end of its hold. Only the [fence](crate::Leadership::fence) helps there. Do not
-/// use this where such deletions are routine.
+/// of zero, no deleted Node object or `out-of-service` taint of a running machine. Otherwise two
+/// leaders work at once until the first notices: if it is cut off, at the end of its hold. Only the
+/// [fence](crate::Leadership::fence) helps there. Do not use this where such deletions are routine.
 ///
 /// - No node's clock is set back between the end of one container and the start of the next.
 /// - All candidates are Pods of one namespace, with identities made of `metadata.name` and

@@ -40,7 +40,7 @@ type Label = (&'static str, String);
 /// | `leader_election_publisher_failures_total` | counter | times that the LeaseCandidate's publisher panicked, or ended with its runtime |
 ///
 /// Every series exists from the beginning, at 0. Electors of one name are counted together; their
-/// remaining time is the least of those that lead. A dropped elector has no gauges; its counts
+/// remaining time is the least among the leading ones. A dropped elector has no gauges; its counts
 /// stay.
 ///
 /// ```

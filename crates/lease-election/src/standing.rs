@@ -1,5 +1,4 @@
-//! Standing: when an elector's LeaseCandidate is to be published, and how its candidate gets the
-//! lease.
+//! Standing: when an elector's LeaseCandidate is published, and how the elector may get the lease.
 
 #![cfg_attr(
     not(feature = "kube"),
@@ -204,8 +203,7 @@ impl Standing {
     }
 
     /// Nor does an elector that may not claim a lease yet: a grant would keep it from the others.
-    /// If the API is absent nothing is published, and the elector must go on to know of the
-    /// absence.
+    /// If the API is absent nothing is published, and a withdrawal would forget the absence.
     pub(crate) fn await_clear(&self, uncleared: bool) {
         let stands_alone = *self.board.candidacy.borrow() == Candidacy::ApiAbsent;
         self.change(|state| state.uncleared = uncleared && !stands_alone);

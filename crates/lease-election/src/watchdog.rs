@@ -1,5 +1,4 @@
-//! Watchdog: a thread that acts when the work of a term outlives it, even if the runtime is
-//! blocked.
+//! Watchdog: a thread that acts when work outlives its term, even if the runtime is blocked.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -424,8 +424,8 @@ impl Publication {
         (self.unread, self.undone) = (0, 0);
     }
 
-    /// The pause after so many failures in a row, less a random part, so that the candidates of one
-    /// outage do not come back together.
+    /// The pause after this many failures in a row, less a random part, so that the candidates of
+    /// one outage do not come back together.
     fn pause(&mut self, failures: u32, longest: Duration) -> Duration {
         let doubled = PAUSES.0.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(longest);
         doubled.saturating_sub(fraction(doubled / 4, draw(&mut self.random)))

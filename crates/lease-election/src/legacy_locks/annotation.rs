@@ -1,7 +1,6 @@
-//! Annotation: the record in an annotation, byte for byte as client-go's locks kept it.
+//! Annotation: the JSON of `LeaderElectionRecord` in an annotation, byte for byte as client-go's.
 //!
-//! Its Endpoints and ConfigMap locks wrote `LeaderElectionRecord` in JSON until v0.23, in
-//! multi-locks until v0.27. Reading never fails: each change of the text is a change of the record.
+//! client-go's plain locks wrote it until v0.23, its multi-locks until v0.27.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};
@@ -20,7 +19,7 @@ pub(super) const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/le
 /// digest of its text.
 pub(super) const TIMES_ANNOTATION: &str = "lease-election.wq-rs.dev/times";
 
-/// Reads the record; an object without the annotation is a free lease.
+/// Never fails. No annotation is a free lease, and each change of the text changes the record.
 pub(super) fn read(object: &DynamicObject) -> Record {
     let annotations = object.metadata.annotations.as_ref();
     let annotation = |key: &str| annotations.and_then(|all| all.get(key));

@@ -41,7 +41,7 @@ use half::{Attempt, Half, Halves};
 ///
 /// To take or keep the lease the primary half is written first, as in client-go. A candidate that
 /// made one half goes on with the same write. A half that it was forbidden to write goes first
-/// until that succeeds, so a candidate that may write only one half leaves the lease to the others.
+/// until that succeeds. So a candidate that may write only one half leaves the lease to the others.
 /// A release writes a free half first.
 ///
 /// A half-made write runs out like a lease if its sender stops, crashes or may not write the other

@@ -1,7 +1,6 @@
 //! Last words: the line on stderr before an abort, which it must never hold up.
 //!
-//! Another thread may hold the lock of stderr or of the allocator for ever, and its reader may have
-//! stopped. So there is no lock, no allocation, and no byte into a full pipe.
+//! A lock, an allocation or a write to a full pipe may block for ever: it does none of them.
 
 use std::fmt;
 use std::io::Write as _;

@@ -172,8 +172,7 @@ fn at_ms(millis: u64) -> Moment {
     Moment::from_origin(Duration::from_millis(10_000 + millis))
 }
 
-/// When a candidate takes the lease that it reads at each of these times, and that then stays the
-/// same.
+/// When a candidate takes the lease that it reads at these times, and that then stays the same.
 fn taken_at(seen: impl IntoIterator<Item = (u64, String)>) -> Moment {
     let mut candidate = Candidate::new(&config(), 1);
     let mut now = at_ms(0);

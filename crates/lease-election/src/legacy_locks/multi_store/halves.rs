@@ -56,8 +56,7 @@ impl Halves {
             ),
         };
         if let Some((attempt, _)) = self.half_made(attempts) {
-            // Only the sender of a half-made write can undo it: it knows that no other client has
-            // written.
+            // Undone by its own sender, which alone knows that no other client has written.
             return attempt.before.clone();
         }
         let rest = secondary.or(primary).cloned().unwrap_or_default();

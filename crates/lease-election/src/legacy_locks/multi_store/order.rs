@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use super::half::{Attempt, Half, Halves};
 
 /// To take or keep the lease: the `forbidden` half, or else the half that an own write has not made
-/// yet. If that cannot be written the other is left to the others, whose wait each write would
-/// restart. Otherwise the primary half, as in client-go.
+/// yet. If that write fails, the other half is left to the other candidates, whose wait each write
+/// of it would restart. Otherwise the primary half, as in client-go.
 pub(super) fn of_hold(
     halves: &Halves,
     attempts: &VecDeque<Attempt>,
