@@ -1,5 +1,4 @@
-//! Prometheus: client-go's metrics of leader election and more, read from the electors at each
-//! scrape.
+//! Prometheus: client-go's metrics of leader election and more, read at each scrape.
 
 use std::collections::BTreeMap;
 use std::fmt;

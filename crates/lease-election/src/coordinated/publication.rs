@@ -1,5 +1,4 @@
-//! Publication: when a LeaseCandidate is created, renewed, corrected and deleted, without clock or
-//! I/O.
+//! Publication: when a LeaseCandidate is created, renewed, corrected and deleted. No clock, no I/O.
 
 use std::time::Duration;
 

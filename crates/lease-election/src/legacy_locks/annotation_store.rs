@@ -1,5 +1,4 @@
-//! AnnotationStore: the record in an annotation of Endpoints or a ConfigMap, as old clients keep
-//! it.
+//! AnnotationStore: the record in an annotation of Endpoints or a ConfigMap, for old clients.
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
-//! Publishing: the task that keeps a LeaseCandidate published until it is unwanted or its runtime
-//! ends.
+//! Publishing: the task that keeps a LeaseCandidate published while it is wanted.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;

@@ -1,5 +1,4 @@
-//! Tests of standing: a candidate stands while a campaign wants it and its elector may and can
-//! lead.
+//! Tests of standing: a candidate stands while a campaign wants it and its elector may lead.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

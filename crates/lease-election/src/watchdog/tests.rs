@@ -1,5 +1,4 @@
-//! Tests of the watch over an elector's terms, under paused time; `tests/it/watchdog.rs` has the
-//! thread.
+//! Tests of the watchdog's view of terms, under paused time; `tests/it/watchdog.rs` has its thread.
 
 use std::sync::Mutex;
 

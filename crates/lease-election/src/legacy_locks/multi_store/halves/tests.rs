@@ -1,5 +1,4 @@
-//! Tests of two halves: their joint record, which each change of a half changes, and their
-//! versions.
+//! Tests of two halves: their joint record, which each change of one changes, and their versions.
 
 use super::*;
 use crate::legacy_locks::multi_store::half::Half;
