@@ -221,7 +221,7 @@ impl Candidate {
             names.object(&unproven.before.version, out);
             names.record(&unproven.before.record, out);
         }
-        self.outlook_of_extras(now, out);
+        self.outlook_of_extras(now, names, out);
     }
 
     fn outlook_of_observation(
@@ -269,7 +269,7 @@ impl Candidate {
     }
 
     /// Adds the fields that only some worlds use.
-    fn outlook_of_extras(&self, now: Moment, out: &mut Vec<u64>) {
+    fn outlook_of_extras(&self, now: Moment, names: &Names, out: &mut Vec<u64>) {
         let mut extra = |which: u64, value: u64| out.extend([EXTRAS | which, value]);
         if self.barred {
             extra(0, 1);
@@ -305,7 +305,8 @@ impl Candidate {
         if self.config.wall_clock_bound().is_some() {
             extra(5, u64::from(!self.vacancy.judged));
         }
-        if self.config.wall_clock_bound().is_some() || self.grants.manner != Manner::Free {
+        let compares = self.config.wall_clock_bound().is_some() || self.is_coordinated();
+        if compares && names.times_count() {
             let ahead =
                 |time: Option<Timestamp>| time.map_or(0, |time| names::seconds_off(time, now));
             extra(6, ahead(self.writes.last_time));

@@ -33,6 +33,11 @@ impl Names {
         Self { now, ..self }
     }
 
+    /// Whether the time in a record counts.
+    pub(crate) fn times_count(&self) -> bool {
+        self.now.is_some()
+    }
+
     /// The same where candidates are stopped, or under maintenance.
     pub(crate) fn with_forestalls(self, forestalled: bool) -> Self {
         Self { forestalled, ..self }
