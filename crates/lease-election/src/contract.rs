@@ -1,11 +1,7 @@
 //! Contract: the rules of every [`LeaseStore`], as a suite for your own.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-
-use futures::StreamExt;
-use futures::future::BoxFuture;
 
 use crate::clock::TokioClock;
 use crate::config::Config;
@@ -13,38 +9,17 @@ use crate::elector::LeaderElector;
 use crate::error::StoreError;
 use crate::record::{Record, StoredLease};
 use crate::shared::Outcome;
-use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
-use crate::version::{Version, compare_resource_versions};
+use crate::store::LeaseStore;
+use crate::version::Version;
 
-/// An empty place for one Lease, which a factory makes for each rule of the suite.
-pub struct Place {
-    one: Arc<dyn LeaseStore>,
-    other: Arc<dyn LeaseStore>,
-    delete: Delete,
-}
-
-type Delete = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
-
-impl Place {
-    /// Two stores of one Lease, as two processes have them, and an operator's deletion of that
-    /// Lease.
-    pub fn new(
-        one: impl LeaseStore + 'static,
-        other: impl LeaseStore + 'static,
-        delete: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
-    ) -> Self {
-        Self { one: Arc::new(one), other: Arc::new(other), delete: Box::new(delete) }
-    }
-}
-
-impl fmt::Debug for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place").finish_non_exhaustive()
-    }
-}
-
-/// How long a watch may take to report a change.
-const TIMELY: Duration = Duration::from_secs(10);
+mod place;
+mod watches;
+pub use place::Place;
+use place::{TIMELY, is_later, must, record};
+use watches::{
+    a_watch_of_nothing_tells_the_creation, a_watch_tells_the_changes_after_a_version,
+    a_watch_tells_the_end, a_watch_tells_the_state_and_the_changes, can_watch,
+};
 
 /// Checks a store against every rule that an election rests on. Calls `make` once for each rule,
 /// for an empty place each time.
@@ -91,23 +66,6 @@ pub async fn check(make: impl AsyncFn() -> Place) {
         a_watch_tells_the_end(make().await).await;
     }
     a_lease_is_handed_over(make().await).await;
-}
-
-fn record(holder: &str, write: u32) -> Record {
-    Record {
-        holder: holder.to_owned(),
-        lease_duration_seconds: 15,
-        acquire_time: "2026-01-02T03:04:05.000006Z".parse().ok(),
-        renew_time: "2026-01-02T03:04:06.123456Z".parse().ok(),
-        leader_transitions: 3,
-        write_id: Some(format!("{holder}.{write}.0123456789abcdef")),
-        ..Record::default()
-    }
-}
-
-#[track_caller]
-fn must<T>(rule: &str, answer: Result<T, StoreError>) -> T {
-    answer.unwrap_or_else(|error| panic!("{rule}: {error}"))
 }
 
 async fn nothing_is_there_until_it_is_created(place: Place) {
@@ -247,11 +205,6 @@ async fn versions_rise(place: Place) {
 }
 
 /// Versions that are no numbers always count as later.
-fn is_later(next: &Version, before: &Version) -> bool {
-    let order = compare_resource_versions(&next.resource_version, &before.resource_version);
-    order.is_none_or(|order| order.is_gt())
-}
-
 async fn what_is_deleted_is_gone(place: Place) {
     let rule = "what is deleted is gone";
     let made = must(rule, place.one.create(&record("a", 1)).await);
@@ -315,89 +268,6 @@ async fn a_dropped_call_does_no_harm(place: Place) {
         }
     }
     panic!("{rule}: every update meets a conflict");
-}
-
-async fn can_watch(place: Place) -> bool {
-    must("a lease can be created", place.one.create(&record("a", 1)).await);
-    place.one.watch(None).await.is_ok()
-}
-
-/// Reads the watch until it reports this state, or until it reports a deletion and a read returns
-/// this state.
-async fn tells(
-    rule: &str,
-    store: &dyn LeaseStore,
-    watch: &mut LeaseEvents,
-    state: Option<&StoredLease>,
-) {
-    let told = async {
-        loop {
-            match watch.next().await {
-                Some(Ok(LeaseEvent::Alive)) => {}
-                Some(Ok(LeaseEvent::Changed(lease))) if Some(&lease) == state => return,
-                Some(Ok(LeaseEvent::Changed(lease))) => {
-                    let is_old = state.is_none_or(|state| is_later(&state.version, &lease.version));
-                    assert!(
-                        is_old,
-                        "{rule}: it tells of {lease:?}, which never was; now there is {state:?}"
-                    );
-                }
-                Some(Ok(LeaseEvent::Deleted(Some(_)))) if state.is_none() => return,
-                Some(Ok(LeaseEvent::Deleted(_))) => {
-                    if must(rule, store.get().await).as_ref() == state {
-                        return;
-                    }
-                }
-                Some(Err(error)) => panic!("{rule}: {error}"),
-                None => panic!("{rule}: it ends before it told of {state:?}"),
-            }
-        }
-    };
-    if tokio::time::timeout(TIMELY, told).await.is_err() {
-        panic!("{rule}: it does not tell of {state:?} within {TIMELY:?}");
-    }
-}
-
-async fn a_watch_tells_the_state_and_the_changes(place: Place) {
-    let rule = "a watch tells the state and the changes";
-    let mut lease = must(rule, place.one.create(&record("a", 1)).await);
-    let mut watch = must(rule, place.other.watch(None).await);
-    tells(rule, &*place.other, &mut watch, Some(&lease)).await;
-    for write in 2..6 {
-        lease = must(rule, place.one.update(&lease.version, &record("a", write)).await);
-        tells(rule, &*place.other, &mut watch, Some(&lease)).await;
-    }
-    // Own writes, too.
-    lease = must(rule, place.other.update(&lease.version, &record("b", 6)).await);
-    let mut own = must(rule, place.other.watch(None).await);
-    tells(rule, &*place.other, &mut own, Some(&lease)).await;
-}
-
-async fn a_watch_tells_the_changes_after_a_version(place: Place) {
-    let rule = "a watch tells the changes after a version";
-    let made = must(rule, place.one.create(&record("a", 1)).await);
-    let seen = must(rule, place.other.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
-    // Between the read and the watch.
-    let second = must(rule, place.one.update(&made.version, &record("a", 2)).await);
-    let mut watch = must(rule, place.other.watch(Some(&seen.version)).await);
-    tells(rule, &*place.other, &mut watch, Some(&second)).await;
-    let third = must(rule, place.one.update(&second.version, &record("a", 3)).await);
-    tells(rule, &*place.other, &mut watch, Some(&third)).await;
-}
-
-async fn a_watch_of_nothing_tells_the_creation(place: Place) {
-    let rule = "a watch of nothing tells the creation";
-    let mut watch = must(rule, place.other.watch(None).await);
-    let made = must(rule, place.one.create(&record("a", 1)).await);
-    tells(rule, &*place.other, &mut watch, Some(&made)).await;
-}
-
-async fn a_watch_tells_the_end(place: Place) {
-    let rule = "a watch tells the end";
-    let made = must(rule, place.one.create(&record("a", 1)).await);
-    let mut watch = must(rule, place.other.watch(Some(&made.version)).await);
-    (place.delete)().await;
-    tells(rule, &*place.other, &mut watch, None).await;
 }
 
 async fn a_lease_is_handed_over(place: Place) {

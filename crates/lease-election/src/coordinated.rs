@@ -13,11 +13,13 @@ use crate::error::{ConfigError, shown};
 use crate::kube_store::KubeLeaseStore;
 use crate::standing::Standing;
 
+mod deed;
+mod lease_candidate;
 mod publication;
 mod publisher;
 mod semver;
 
-use publication::Wanted;
+use lease_candidate::Wanted;
 use publisher::Publisher;
 use semver::SemVer;
 

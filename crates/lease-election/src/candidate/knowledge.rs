@@ -8,7 +8,6 @@ use super::remains::Remains;
 use super::state::{Candidate, Role};
 use super::{News, Purpose, Tenure, Write};
 use crate::clock::Moment;
-use crate::decide::runs_out;
 use crate::draws::fraction;
 use crate::loss::Loss;
 use crate::observation::Observation;
@@ -116,7 +115,7 @@ impl Candidate {
     /// Whether this is the record of this candidate's last write, and no other process can have led
     /// since. Under another uid a create landed a second time, after its first Lease was deleted.
     /// Another process may have made a Lease in between, which was deleted too.
-    fn is_own(&self, now: Moment, lease: &StoredLease) -> bool {
+    pub(super) fn is_own(&self, now: Moment, lease: &StoredLease) -> bool {
         let is_same = self.last_known().is_some_and(|known| known.version.uid == lease.version.uid);
         self.writes.own.as_ref() == Some(&lease.record)
             && (is_same
@@ -295,26 +294,7 @@ impl Candidate {
             self.replace(now, last, mine);
         }
         self.known.gone = gone.or_else(|| self.last_known().cloned());
-        let free_at = match &self.known.observation {
-            Observation::Present { lease, mine, jitter, .. }
-                if self.config.wait_after_deletion() =>
-            {
-                if told && (*mine || lease.record.is_free())
-                    || *mine && self.is_undisputed(now, &lease.record)
-                {
-                    now
-                } else if told {
-                    runs_out(&self.known.observation, &self.config).unwrap_or(now)
-                } else {
-                    // Before the deletion the holder may have renewed unseen, or another process
-                    // may have taken the lease: at the latest now.
-                    let own = self.config.lease_duration();
-                    let patience = lease.record.patience(own, self.config.foreign_lease_cap());
-                    now.after(patience.max(own)).after(*jitter)
-                }
-            }
-            _ => now,
-        };
+        let free_at = self.free_after_deletion(now, told);
         self.is_late_in_nobodys_way();
         self.known.observation = Observation::Absent { free_at };
         self.known.absent_at = now;
@@ -323,39 +303,6 @@ impl Candidate {
         self.known.changes = self.known.changes.wrapping_add(1);
         self.writes.pending.retain(|write| write.base.is_none());
         self.lose_if_leading(Loss::Deleted)
-    }
-
-    /// Records the last state of a Lease that is already known to be gone. The wait continues, and
-    /// a record of another process that was not seen before may extend it.
-    fn note_gone(&mut self, now: Moment, free_at: Moment, last: StoredLease) {
-        let known = self.known.gone.as_ref().map(|known| &known.record);
-        let unseen = known != Some(&last.record)
-            && !self.is_own(now, &last)
-            && !last.record.is_free()
-            && !self
-                .writes
-                .pending
-                .iter()
-                .any(|write| write.record == last.record && !self.is_outlived(now, write));
-        if unseen {
-            self.writes.pending.clear();
-            self.writes.own = None;
-        }
-        if unseen && self.config.wait_after_deletion() {
-            let patience =
-                last.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
-            let draw = self.draw();
-            let jitter = self.config.turn(|jitter| fraction(jitter, draw));
-            self.known.observation =
-                Observation::Absent { free_at: free_at.max(now.after(patience).after(jitter)) };
-        }
-        self.known.gone = Some(last);
-    }
-
-    /// The maker of an unseen Lease may act until this moment. Its duration was not seen either, so
-    /// one lease of this candidate counts.
-    pub(super) fn unseen_may_act_until(&self, now: Moment) -> Moment {
-        now.after(self.config.lease_duration()).after(self.config.takeover_jitter())
     }
 
     /// Whether no other process can have taken the lease since `own` acquired or renewed it.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::deed::{Answer, ApiState, Deed};
+use super::lease_candidate::{Seen, Wanted};
 use crate::clock::Moment;
 use crate::draws::{draw, fraction};
 use crate::error::StoreError;
@@ -34,76 +36,11 @@ const UNSAID: Duration = Duration::from_secs(1);
 /// How far a ping may be ahead of the wall clock to be answered in its own time.
 const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 
-/// The fields that the LeaseCandidate is to have.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) lease: String,
-    pub(crate) binary_version: String,
-    pub(crate) emulation_version: String,
-    pub(crate) strategy: String,
-}
-
-/// The LeaseCandidate on the server.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Seen {
-    pub(crate) uid: String,
-    pub(crate) resource_version: String,
-    pub(crate) says: Wanted,
-    /// When the server asked whether the candidate is alive.
-    pub(crate) ping: Option<Timestamp>,
-    /// When the candidate last renewed or answered.
-    pub(crate) renew: Option<Timestamp>,
-}
-
-impl Seen {
-    /// Whether the server waits for an answer: it accepts one whose time is not before its ping.
-    fn is_asked(&self) -> bool {
-        self.ping.is_some_and(|ping| self.renew.is_none_or(|renew| renew < ping))
-    }
-}
-
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Known {
     Unknown,
     Absent,
     Present(Seen),
-}
-
-/// Whether the API server has LeaseCandidates.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ApiState {
-    Unknown,
-    Present,
-    Absent,
-}
-
-/// The next action.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Deed {
-    /// Read the LeaseCandidate.
-    Read,
-    /// Create it with this renewal time.
-    Create(Timestamp),
-    /// Update it with this renewal time.
-    Update(Timestamp),
-    /// Delete the object with this uid.
-    Delete(String),
-    /// Ask the server whether it has the API.
-    Probe,
-    Wait(Moment),
-    /// The LeaseCandidate is withdrawn, or absent anyway.
-    Done,
-}
-
-/// The result of a deed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Answer {
-    /// To a read, a create or an update: the LeaseCandidate, if there is one.
-    Found(Option<Seen>),
-    Deleted,
-    /// To a probe: whether the API is there.
-    Api(bool),
-    Failed(StoreError),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

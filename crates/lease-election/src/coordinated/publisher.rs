@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResourceList, MicroTime};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, Preconditions, WatchEvent, WatchParams};
 use kube::core::ApiResource;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::watch;
 
-use super::publication::{Answer, ApiState, Deed, Publication, Seen, Wanted};
+use super::deed::{Answer, ApiState, Deed};
+use super::lease_candidate::{Wanted, seen, write};
+use super::publication::Publication;
 use crate::clock::{Clock, Moment};
 use crate::config::Config;
 use crate::error::{StoreError, shown};
@@ -382,51 +383,5 @@ impl Publisher {
             }
             Err(error) => Answer::Failed(error),
         }
-    }
-}
-
-/// Reads the object; `None` without uid or version. A field of a wrong type counts as absent.
-fn seen(object: &DynamicObject) -> Option<Seen> {
-    let spec = object.data.get("spec").and_then(Value::as_object);
-    let text = |name: &str| {
-        spec.and_then(|spec| spec.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let time = |name: &str| text(name).parse::<Timestamp>().ok();
-    Some(Seen {
-        uid: object.metadata.uid.clone().filter(|uid| !uid.is_empty())?,
-        resource_version: object
-            .metadata
-            .resource_version
-            .clone()
-            .filter(|version| !version.is_empty())?,
-        says: Wanted {
-            lease: text("leaseName"),
-            binary_version: text("binaryVersion"),
-            emulation_version: text("emulationVersion"),
-            strategy: text("strategy"),
-        },
-        ping: time("pingTime"),
-        renew: time("renewTime"),
-    })
-}
-
-/// Writes the wanted fields and the renewal time, and keeps the rest.
-fn write(object: &mut DynamicObject, wanted: &Wanted, renew: Timestamp) {
-    object.metadata.managed_fields = None;
-    if !object.data.is_object() {
-        object.data = Value::Object(Map::new());
-    }
-    let Some(data) = object.data.as_object_mut() else { return };
-    let spec = data.entry("spec").or_insert_with(|| Value::Object(Map::new()));
-    if !spec.is_object() {
-        *spec = Value::Object(Map::new());
-    }
-    if let Some(spec) = spec.as_object_mut() {
-        spec.insert("leaseName".into(), wanted.lease.clone().into());
-        spec.insert("binaryVersion".into(), wanted.binary_version.clone().into());
-        spec.insert("emulationVersion".into(), wanted.emulation_version.clone().into());
-        spec.insert("strategy".into(), wanted.strategy.clone().into());
-        let renew = serde_json::to_value(MicroTime(renew)).unwrap_or(Value::Null);
-        spec.insert("renewTime".into(), renew);
     }
 }
