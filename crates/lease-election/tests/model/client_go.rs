@@ -1,6 +1,6 @@
-//! client-go's rules (v0.37, `tools/leaderelection`), in the world of the model: the deadline
-//! counts from the answer of the last renewal, and a round of renewals goes on until its own
-//! deadline, whatever it reads.
+//! client-go: its rules (v0.37, `tools/leaderelection`) in the world of the model. The deadline
+//! counts from the answer of the last renewal. A round of renewals goes on until its own deadline,
+//! whatever it reads.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) struct ClientGo {
     observed: Option<StoredLease>,
     observed_time: Option<Moment>,
     leads: bool,
-    /// The end of the round of renewals that is under way.
+    /// The end of the present round of renewals.
     round: Option<Moment>,
     attempt: Option<Moment>,
     next: Option<Moment>,
@@ -28,13 +28,13 @@ pub(crate) struct ClientGo {
     serial: i64,
 }
 
-/// A write, and what it is conditional on.
+/// A write, and the version that it is conditional on.
 #[derive(Clone, Debug)]
 pub(crate) struct Put {
     kind: Kind,
     base: Option<Version>,
     record: Record,
-    /// The fast path: without a read before it.
+    /// Whether the write takes the fast path, without a read before it.
     fast: bool,
 }
 

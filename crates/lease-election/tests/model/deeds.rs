@@ -1,5 +1,5 @@
-//! What happens in few worlds: hand-overs to somebody named, maintenance, the server's controller
-//! of coordinated elections, evidence about holders.
+//! Deeds: steps of few worlds, such as hand-overs, maintenance, grants of the server's controller,
+//! and evidence.
 
 use jiff::Timestamp;
 
@@ -10,49 +10,50 @@ use super::{
 use crate::names::{Names, digest, seconds_off};
 use crate::{Moment, Record, StoredLease, Version};
 
-/// What may happen besides; by default nothing.
+/// Steps that may happen besides; by default none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct More {
-    /// The work of a leader ends because it hands over, and the release names another.
+    /// The work of a leader ends for a hand-over, and the release names a successor.
     pub(crate) hand_overs: bool,
-    /// Somebody switches an elector's maintenance on and off.
+    /// An outside client switches an elector's maintenance on and off.
     pub(crate) maintenance: bool,
-    /// The server's controller grants the lease: a free one at any time, another's when its
-    /// holder's lease is over by the server's clock, or at any time if the one who gets it saw
-    /// that holder's last renewal, as is assumed (A10).
+    /// The server's controller grants a free lease at any time. It grants another's lease once that
+    /// has expired by the server's clock. It grants that at any time to a candidate that saw the
+    /// holder's last renewal, as A10 assumes.
     pub(crate) grants: bool,
-    /// It grants another's at any time, to anybody. Candidates that read it and nothing else wait.
+    /// It grants another's lease at any time, to any candidate. Candidates that only read then
+    /// wait.
     pub(crate) ahead: bool,
-    /// It notes on a lease in force whom it prefers.
+    /// It notes on a held lease which candidate it prefers.
     pub(crate) prefers: bool,
-    /// An elector finds that there is no controller, or that there is one.
+    /// An elector finds that the controller exists, or that it does not.
     pub(crate) flaps: bool,
-    /// Candidates ask whether the holder has ended, and hear of it later.
+    /// Candidates ask whether the holder has ended, and learn the answer later.
     pub(crate) evidence: bool,
-    /// They are told so of anybody, also of what goes on.
+    /// The answer may be that a holder has ended which still runs (against A9).
     pub(crate) lies: bool,
-    /// What lost work has sent lands for as long as the margin after its term, also when that work
-    /// was joined before.
+    /// Requests of lost work land until the margin after its term, even if that work was joined
+    /// before.
     pub(crate) lands: bool,
-    /// The time that stands in a record counts.
+    /// The time in a record counts.
     pub(crate) wall_clocks: bool,
-    /// How often an elector is stopped before it leads, and looks for what it may have acquired.
-    /// It campaigns again afterwards.
+    /// How often an elector is stopped before it leads. It looks for an acquisition that was
+    /// applied, and campaigns again afterwards.
     pub(crate) stops: u8,
 }
 
-/// What a node has of it.
+/// The part of a node's state that these steps need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extra {
-    /// Its work was told to end.
+    /// The work was told to end.
     pub(super) stopping: bool,
     barred: bool,
-    /// The version whose holder is known to be gone, by an answer that is under way.
+    /// The version whose holder is gone, by an answer in flight.
     gone: Option<Version>,
-    /// What it was shown last, where versions are handed out again.
+    /// The Lease that the node was shown last, where versions are issued again.
     pub(super) shown: Option<StoredLease>,
     stops: u8,
-    /// How often it wrote in the place of an acquisition since it was stopped.
+    /// The number of writes in the place of an acquisition since the stop.
     forestalls: u8,
 }
 
@@ -61,22 +62,22 @@ impl Extra {
         self.gone.iter().chain(self.shown.as_ref().map(|shown| &shown.version)).map(revision)
     }
 
-    /// Whether it was shown another record of this version last.
+    /// Whether the node was last shown another record of this version.
     pub(super) fn has_read_another(&self, lease: &StoredLease) -> bool {
         let shown = self.shown.as_ref();
         shown.is_some_and(|shown| shown.version == lease.version && shown.record != lease.record)
     }
 }
 
-/// How often the driver lets it.
+/// The driver's limit.
 const FORESTALLS: u8 = 3;
 
-/// How long the controller grants a lease for: less than the electors ask for.
+/// The duration of a grant in seconds: less than the electors ask for.
 const GRANTED: i32 = 2;
 const STRATEGY: &str = "s";
 
-/// As `seconds_off` counts, which calls now 60: what was renewed 6 s ago is over, and would be with
-/// any lease of the worlds with grants.
+/// 6 s ago in the scale of `seconds_off`, which calls now 60. A renewal that old has expired with
+/// every lease of the worlds with grants.
 const LONG_OVER: u64 = 54;
 
 impl<E: Elector> World<E> {
@@ -89,7 +90,7 @@ impl<E: Elector> World<E> {
                 out.push(Step::Finish(i));
             }
             if more.hand_overs && leads {
-                // To another, or to somebody who does not come.
+                // The successor is another elector, or a name without an elector.
                 let others = self.everybody().end + 1;
                 out.extend((0..others).filter(|to| *to != i).map(|to| Step::HandOver(i, to)));
             }
@@ -118,7 +119,7 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// Does a step of these.
+    /// Does one of these steps.
     pub(super) fn do_more(&mut self, rules: &Rules, step: Step) -> Result<(), Wrong> {
         match step {
             Step::HandOver(i, to) => {
@@ -146,7 +147,7 @@ impl<E: Elector> World<E> {
             }
             Step::Grant(i) => {
                 let before = self.lease.as_ref().map(|lease| &lease.record);
-                // To the microsecond another than any, which is what tells it from all others.
+                // The microseconds are unique, which tells this grant from all others.
                 let time =
                     self.time(rules).as_microsecond() + i64::try_from(self.revision).unwrap_or(0);
                 let grant = Record {
@@ -189,7 +190,7 @@ impl<E: Elector> World<E> {
         Timestamp::from_second(i64::try_from(passed.as_secs()).unwrap_or(0)).unwrap_or_default()
     }
 
-    /// Whether the lease is over by the server's clock.
+    /// Whether the lease has expired by the server's clock.
     fn is_expired(&self, rules: &Rules, record: &Record) -> bool {
         let now = self.time(rules).as_second();
         record
@@ -218,7 +219,8 @@ impl<E: Elector> World<E> {
         })
     }
 
-    /// Who has seen the last write of a candidate. A grant tells nothing of what was there before.
+    /// Notes the nodes that have seen the last write of a candidate. A grant does not show the
+    /// record before it.
     pub(super) fn note_who_saw(&mut self) {
         let Some(lease) = self.lease.as_ref().filter(|_| self.writer.is_some()) else { return };
         for (i, node) in self.nodes.iter().enumerate() {
@@ -228,7 +230,7 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// Whether a record names a node which did not write it, as a grant does.
+    /// Whether the record names this node, as a grant does.
     pub(super) fn is_named(&self, i: u8) -> bool {
         let identity = self.at(i).elector.identity();
         self.lease.as_ref().is_some_and(|lease| lease.record.holder == identity)
@@ -243,7 +245,7 @@ impl<E: Elector> World<E> {
         is_another && (lies || !lives())
     }
 
-    /// What a node that looks on must not do.
+    /// A node under maintenance must not acquire.
     pub(super) fn may_send(&self, i: u8, kind: Kind) -> Result<(), Wrong> {
         let node = self.at(i);
         if node.extra.barred && kind == Kind::Acquire && node.phase == Phase::Campaign {
@@ -252,18 +254,18 @@ impl<E: Elector> World<E> {
         Ok(())
     }
 
-    /// A term began: whether it is one to be given back, without work.
+    /// Whether the node releases a term that began, without work.
     pub(super) fn declines(&self, i: u8) -> bool {
         self.at(i).extra.barred || self.at(i).phase == Phase::Quit
     }
 
-    /// Whether it may look for what it has acquired.
+    /// Whether the node may look for an acquisition of its own.
     pub(super) fn may_look(&self, i: u8) -> bool {
         self.at(i).phase == Phase::Quit
     }
 
-    /// A read was answered. One that is stopped does what the driver does then: it writes in the
-    /// place of its acquisition, or is done.
+    /// A stopped node has read the Lease. As the driver does, it writes in the place of its
+    /// acquisition, or is done.
     pub(super) fn has_looked(&mut self, rules: &Rules, i: u8) {
         let now = self.now(rules, i);
         let node = self.at_mut(i);
@@ -280,7 +282,7 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// From here on all is well, and nobody is under maintenance, or stopped.
+    /// Ends all maintenance and stops: no fault happens from now on.
     pub(super) fn settle_more(&mut self, rules: &Rules) {
         for i in self.everybody() {
             if self.at(i).phase == Phase::Quit {
@@ -297,7 +299,7 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// The controller does what is due, if there is one; its best candidate is the first.
+    /// A controller, if there is one, grants a lease that is due. Its best candidate is node 0.
     pub(super) fn elect(&mut self, rules: &Rules) -> Result<(), Wrong> {
         let best = self.at(0).elector.identity();
         let due = match &self.lease {

@@ -1,6 +1,8 @@
-//! Breadth-first search through every state of a world, on all processors, with the shortest way to
-//! what must never be. A search that stops early stops between two depths: so what it has looked at
-//! does not hang on how far the threads came.
+//! Explore: breadth-first search through every state of a world, with the shortest way to a broken
+//! invariant.
+//!
+//! It uses all processors. An early stop falls between two depths, so thread timing does not change
+//! which states the search covers.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,11 +14,11 @@ use std::thread;
 
 use crate::world::{Elector, Rules, Step, World, Wrong};
 
-/// A state by 64 bits of its outlook. Of 20 million states two are confused with a probability of 1
-/// in 100,000, and then one is not looked at.
+/// A state, as 64 bits of its outlook. Among 20 million states two collide with a probability of 1
+/// in 100,000, and the search then skips one.
 type Print = u64;
 
-/// A print is as good as random already.
+/// A print is already as good as random.
 #[derive(Default)]
 struct AsIs(u64);
 
@@ -32,37 +34,36 @@ impl Hasher for AsIs {
     }
 }
 
-/// How a state was reached first.
+/// The step that reached each state first.
 type Origins = HashMap<Print, (Print, Step), BuildHasherDefault<AsIs>>;
 
 const SHARDS: usize = 256;
 
-/// What a search found.
+/// The result of a search.
 pub(crate) struct Found {
     pub(crate) states: usize,
     pub(crate) steps: usize,
-    /// Length of the shortest way to the farthest state.
+    /// The number of steps to the farthest state.
     pub(crate) depth: usize,
-    /// Whether every state was looked at.
+    /// Whether the search covered every state.
     pub(crate) complete: bool,
     pub(crate) wrong: Option<(Vec<Step>, Wrong)>,
 }
 
-/// What a look at a state says.
+/// The check of a state.
 type Look<'p, E> = dyn Fn(Print, &World<E>) -> Result<(), Wrong> + Sync + 'p;
 
-/// States that are to be looked at.
+/// States whose next steps are still to be searched.
 type Frontier<E> = Vec<(Print, World<E>)>;
 
-/// What is played, and how electors are made when they are started again.
+/// The world to search, and how a restart makes an elector.
 pub(crate) struct Play<'p, E: Elector> {
     pub(crate) rules: &'p Rules,
     pub(crate) start: World<E>,
     pub(crate) restart: &'p (dyn Fn(u8, u8) -> E + Sync),
-    /// The search goes no deeper once it has reached so many states: the depth at which it gets
-    /// there is looked at whole.
+    /// The search completes the depth at which it reaches this many states, and goes no deeper.
     pub(crate) bound: usize,
-    /// Looks at a state and says what is wrong with it, besides what the steps say.
+    /// Checks a state, besides the checks of each step.
     pub(crate) look: &'p Look<'p, E>,
 }
 
@@ -157,7 +158,7 @@ where
     }
 }
 
-/// Notes how a state was reached, if it is the first time.
+/// Notes how a state was reached, if it is new.
 fn is_new(origins: &[Mutex<Origins>], reached: Print, origin: (Print, Step)) -> bool {
     match shard(origins, reached).entry(reached) {
         Entry::Vacant(vacant) => {
@@ -168,19 +169,18 @@ fn is_new(origins: &[Mutex<Origins>], reached: Print, origin: (Print, Step)) -> 
     }
 }
 
-/// Of the steps that lead to a state known already, so few are compared with how it was reached
-/// first: more would cost more than the search.
+/// The search compares one in this many steps to a known state with the state's first way. More
+/// would cost more than the search.
 const COMPARED: u64 = 256;
 
 fn is_compared(print: Print, reached: Print) -> bool {
-    // A planted bug is to be seen by what it does, and not because it decides by what nothing else
-    // decides by.
+    // A planted bug must show by its effects, not because it decides by a value that the outlook
+    // omits.
     cfg!(not(wq_plant)) && (print ^ reached.rotate_left(7)).is_multiple_of(COMPARED)
 }
 
-/// What counts as the same must be: the same may happen after both, and what that leads to counts
-/// as the same again. Otherwise the outlook leaves out what decides something, and states are taken
-/// for known which nobody has looked at.
+/// States with one outlook must allow the same steps, and each step must lead to one outlook again.
+/// Otherwise the outlook omits a value that matters, and the search skips states as known.
 fn behave_alike<E: Elector>(
     play: &Play<'_, E>,
     way: &[Step],

@@ -1,9 +1,9 @@
-//! Model: every state that the shipped protocol can get into with one Lease, two or three electors,
-//! and all that can go wrong between them.
+//! Model: every state that the shipped protocol reaches with one Lease, two or three electors, and
+//! every fault.
 //!
-//! The protocol is private, and pure: its very files are part of this program. `ELECTION_MODEL`:
-//! `quick` (the default) stops each search early, after a whole depth, `full` looks at every state
-//! of the small worlds, `long` at those of the large ones as well.
+//! The protocol is private and pure, so this program includes its source files.
+//! `ELECTION_MODEL=quick` (the default) stops each search early, after a whole depth. `full` covers
+//! every state of the small worlds, `long` every state of the large ones too.
 #![allow(
     dead_code,
     unused_imports,
@@ -54,7 +54,7 @@ use scenarios::Effort;
 use store::{LeaseEvent, LeaseEvents, LeaseStore};
 use version::{FenceToken, Version};
 
-/// With the C library's the search takes half as long again.
+/// The C library's allocator makes the search take half as long again.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The protocol that ships, in the world of the model: the very `Candidate` that the driver asks.
+//! Ours: the shipped protocol in the world of the model, by the `Candidate` that the driver uses.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use crate::observation::Observation;
 use crate::world::{Elector, Kind, Todo, Told};
 use crate::{LeaseEvent, Moment, Record, StoreError, StoredLease, Version};
 
-/// Durations in seconds, but one.
+/// Durations are in seconds, except `timeout`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) lease: u64,
     pub(crate) interval: u64,
-    /// Of a request. In the model answers take any time; it only has to fit into the lease.
+    /// The request timeout only has to fit into the lease: answers in the model take any time.
     pub(crate) timeout: Duration,
     pub(crate) margin: u64,
     pub(crate) drift_ppm: u32,
-    /// Without a watch a standby reads sooner.
+    /// Whether a standby has no watch, and so reads sooner.
     pub(crate) polls: bool,
-    /// The place in the order of those that take an expired lease, a second apart.
+    /// The rank in which electors take an expired lease, one second apart.
     pub(crate) rank: Option<u8>,
-    /// How far its wall clock is ahead.
+    /// How far the elector's wall clock is ahead.
     pub(crate) skew: i64,
-    /// How far the wall clocks are taken to be apart at most.
+    /// The bound of `trust_wall_clocks_within` (A8).
     pub(crate) wall_clocks: Option<u64>,
     pub(crate) manner: Manner,
 }
@@ -84,7 +84,7 @@ fn told(news: News) -> Told {
     }
 }
 
-/// A candidate that waits for politeness' sake only when it is told to: see `forget_manners`.
+/// A candidate that waits out of courtesy only when it is told to: see `forget_manners`.
 #[derive(Clone)]
 pub(crate) struct Ours {
     candidate: Candidate,
@@ -95,7 +95,7 @@ pub(crate) struct Ours {
     manner: Manner,
 }
 
-/// It knows of a controller that elects.
+/// The candidate knows of a controller that elects.
 pub(crate) const ELECTED: Manner = Manner::Elected { stands: true, impatient: false };
 
 impl Ours {
@@ -105,7 +105,7 @@ impl Ours {
         Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
     }
 
-    /// As the driver does after each answer and event.
+    /// The driver does this after each answer and event.
     fn start_cold(&mut self, now: Moment) {
         let wall = self.wall(now);
         self.candidate.start_cold(wall, now);

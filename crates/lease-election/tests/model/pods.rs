@@ -1,28 +1,28 @@
-//! Pods: what they are evidence of in every state that those of two names, in two namespaces, can
-//! get into while kubelets start and end what runs in them. It must never say of a Pod that runs
-//! that it has ended, wherever it looks.
+//! Pods: whether the evidence ever reports a running Pod as ended, in every state of a few Pods.
+//!
+//! The Pods have two names in two namespaces. Kubelets start and end their processes.
 
 use std::collections::{HashSet, VecDeque};
 
 use super::shipped::holder_pod::{Found, HolderPod, Word, identity_of};
 
-/// The places of Pods: a namespace and a name. A StatefulSet of one name in each of two namespaces
-/// has such.
+/// The places of Pods, as namespace and name. Two namespaces may each have a StatefulSet of one
+/// name.
 const PLACES: [(usize, &str); 4] = [(0, "a"), (0, "b"), (1, "a"), (1, "b")];
 
-/// Pods that are made in one place, one after the other.
+/// The number of Pods created in one place, one after the other.
 const LIVES: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 struct Place {
-    /// Pods made here so far; the last of them is here, or none.
+    /// The number of Pods created here; only the last one may exist.
     made: u8,
     is_there: bool,
     is_deleted: bool,
-    /// The process of the last one.
+    /// Whether the process of the last Pod runs.
     runs: bool,
     has_run: bool,
-    /// The kubelet has said that nothing of it runs.
+    /// The kubelet has reported that no process of the Pod runs.
     has_ended: bool,
 }
 
@@ -39,7 +39,7 @@ enum Step {
 const STEPS: [Step; 6] = [Step::Make, Step::Start, Step::End, Step::Say, Step::Delete, Step::LetGo];
 
 impl Place {
-    /// As an API server and a kubelet take it, that nobody forces.
+    /// A step as an API server and a kubelet allow it, if no client forces a deletion.
     fn step(self, step: Step) -> Option<Self> {
         let is_over = self.has_ended || !self.has_run && !self.runs;
         let (may, after) = match step {
@@ -74,7 +74,7 @@ fn found(there: Option<&(String, bool)>) -> Found<'_> {
     there.map_or(Found::Nothing, |(uid, has_ended)| Found::Pod { uid, has_ended: *has_ended })
 }
 
-/// Whether the Pod `own`, looking into `namespace`, is told that the Pod of this identity has
+/// Whether the Pod `own`, which looks into `namespace`, learns that the Pod of this identity has
 /// ended.
 fn says_ended(state: &State, namespace: usize, own: &str, holder: &str) -> bool {
     let there = |pod: HolderPod<'_>| {
@@ -91,8 +91,8 @@ fn says_ended(state: &State, namespace: usize, own: &str, holder: &str) -> bool 
     }
 }
 
-/// Looks at every state; `false`, and says why, if in one of them somebody is taken for gone who
-/// runs, or nobody ever is.
+/// Searches every state. Prints a state in which the evidence reports a running Pod as ended.
+/// Returns `false` for such a state, or if the evidence never reports any Pod.
 pub(crate) fn play() -> bool {
     let mut seen: HashSet<State> = HashSet::new();
     let mut queue = VecDeque::from([State::default()]);
@@ -101,7 +101,7 @@ pub(crate) fn play() -> bool {
         if !seen.insert(state) {
             continue;
         }
-        // The election is that of the Pods in namespace 0: `b` asks about each that was ever `a`.
+        // The Pods in namespace 0 hold the election: `b` asks about each Pod that was ever `a`.
         let asks =
             PLACES.iter().position(|place| *place == (0, "b")).filter(|b| state[*b].is_there);
         if let Some(asks) = asks {

@@ -1,4 +1,5 @@
-//! The worlds that are searched: what may happen in each, and how much of it is looked at.
+//! Scenarios: the worlds to search, the steps that may happen in each, and how far each search
+//! goes.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,13 +16,12 @@ use crate::world::{More, OFTEN, Rules, Step, World, Wrong};
 pub(crate) enum Effort {
     Quick,
     Full,
-    /// So many states of each world that is not looked at whole.
+    /// This many states of each world that is not searched whole.
     Long(usize),
 }
 
 impl Effort {
-    /// How many states of this world are looked at, and besides them what is as far from its
-    /// beginning as the last of these.
+    /// The number of states after which the search of this world stops, at the end of that depth.
     fn bound(self, scenario: &Scenario) -> usize {
         match self {
             Self::Quick => 5_500,
@@ -34,7 +34,7 @@ impl Effort {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Nothing but lost requests, lost answers and pauses: those are in every world.
+/// Only lost requests, lost answers and pauses, which every world has.
 fn pauses() -> Rules {
     Rules {
         tick: vec![SECOND; 2],
@@ -57,7 +57,7 @@ fn pauses() -> Rules {
     }
 }
 
-/// An elector reads, makes the Lease, and leads; the other reads it.
+/// One elector reads, creates the Lease, and leads; the other reads the Lease.
 macro_rules! leads_and_is_seen {
     ($one:literal, $other:literal $(, $then:expr)*) => {
         &[
@@ -69,7 +69,7 @@ macro_rules! leads_and_is_seen {
 
 const SECOND_LEADS: &[Step] = leads_and_is_seen!(1, 0);
 
-/// The first elector stood still, the second leads, and the first does not know.
+/// The first elector stood still. The second leads, and the first does not know.
 const TAKEN_OVER: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -82,8 +82,8 @@ const TAKEN_OVER: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
-/// The first elector has led and given the lease back, the second has taken it at once, and the
-/// first does not know.
+/// The first elector led and released the lease. The second took it at once, and the first does not
+/// know.
 const GIVEN_BACK: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -100,7 +100,7 @@ const GIVEN_BACK: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
-/// The first elector has given the lease back and has no answer; the second has taken it.
+/// The first elector has no answer to its release. The second has taken the lease.
 const GIVEN_BACK_UNANSWERED: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -116,8 +116,8 @@ const GIVEN_BACK_UNANSWERED: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
-/// The first elector's release was lost, the second has taken the lease when it had run out, and
-/// the first still means to give it back.
+/// The first elector's release was lost, and the second took the expired lease. The first still
+/// means to release.
 const RELEASE_LOST: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -133,8 +133,8 @@ const RELEASE_LOST: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
-/// The first elector has given up a creation that may still arrive; its next one has met the Lease
-/// of the second, which it has not seen.
+/// The first elector gave up a creation that may still arrive. Its next creation met the second's
+/// Lease, which it has not seen.
 const MET_ONE: &[Step] = &[
     Step::Send(0),
     Step::Arrive(0),
@@ -155,15 +155,15 @@ const MET_ONE: &[Step] = &[
     Step::Answer(0),
 ];
 
-/// The first elector leads, and its renewal is under way.
+/// The first elector leads, and its renewal is in flight.
 const RENEWS: &[Step] = leads_and_is_seen!(0, 1, Step::Tick, Step::Send(0));
 
-/// The first elector leads, and its renewal was refused and is on its way once more.
+/// The first elector leads. Its renewal was refused, and a second copy is in flight.
 const REFUSED_AND_MAY_LAND: &[Step] =
     leads_and_is_seen!(0, 1, Step::Tick, Step::Send(0), Step::Twice(0), Step::Refuse(0));
 
-/// The first elector's creation is on its way twice, and has arrived once. The second has taken the
-/// lease when it had run out.
+/// The first elector's creation was sent twice, and has arrived once. The second has taken the
+/// expired lease.
 const MADE_AND_TAKEN_OVER: &[Step] = &[
     Step::Send(0),
     Step::Arrive(0),
@@ -186,9 +186,9 @@ const MADE_AND_TAKEN_OVER: &[Step] = &[
     Step::Join(0),
 ];
 
-/// The first elector has led, its renewal was seen by the second, and its hold has run out. Then
-/// the store went back to the version before that renewal, and when that had run out as well, the
-/// first leads again, with the version of its renewal.
+/// The second elector saw a renewal of the first, whose hold then expired. The store went back to
+/// the version before that renewal. Once that expired too, the first leads again, with the version
+/// of its renewal.
 const LEADS_WITH_AN_OLD_VERSION: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -221,8 +221,8 @@ const LEADS_WITH_AN_OLD_VERSION: &[Step] = leads_and_is_seen!(
     Step::Answer(0)
 );
 
-/// The first elector stands still since it sent a creation, for more than a lease; the second has
-/// made the Lease, and leads.
+/// The first elector has stood still for more than a lease since it sent a creation. The second
+/// created the Lease, and leads.
 const STANDS_STILL: &[Step] = &[
     Step::Send(0),
     Step::Arrive(0),
@@ -247,7 +247,7 @@ const STANDS_STILL: &[Step] = &[
     Step::Tick,
 ];
 
-/// The first elector was granted the lease, has claimed it, and leads; the other has seen that.
+/// The first elector claimed its grant, and leads; the other has seen that.
 const GRANTED: &[Step] = &[
     Step::Grant(0),
     Step::Send(0),
@@ -261,12 +261,12 @@ const GRANTED: &[Step] = &[
     Step::Answer(1),
 ];
 
-/// The first elector led, its hold has run out, and its work was joined at once; the other has not
-/// seen that.
+/// The first elector's hold has expired, and its work was joined at once. The other has not seen
+/// that.
 const EXPIRED: &[Step] =
     leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Wake(0), Step::Join(0));
 
-/// As after EXPIRED; then the first is stopped.
+/// EXPIRED; then the first elector is stopped.
 const EXPIRED_AND_STOPPED: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -278,8 +278,8 @@ const EXPIRED_AND_STOPPED: &[Step] = leads_and_is_seen!(
     Step::Stop(0)
 );
 
-/// As after EXPIRED; one that leads again while what its work has sent may land does so, and is
-/// done.
+/// EXPIRED; then an elector that leads again while requests of its work may land does so, and
+/// finishes.
 const LEADS_AGAIN: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -294,8 +294,8 @@ const LEADS_AGAIN: &[Step] = leads_and_is_seen!(
     Step::Finish(0)
 );
 
-/// As after EXPIRED; the other's acquisition has no answer, and may arrive yet. Then the first
-/// leads again.
+/// EXPIRED; the other's acquisition has no answer, and may still arrive. Then the first leads
+/// again.
 const ACQUISITION_UNANSWERED: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -312,7 +312,7 @@ const ACQUISITION_UNANSWERED: &[Step] = leads_and_is_seen!(
     Step::Answer(0)
 );
 
-/// The same before the first leads again.
+/// ACQUISITION_UNANSWERED before the first leads again.
 const ACQUISITION_MAY_ARRIVE: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -324,7 +324,7 @@ const ACQUISITION_MAY_ARRIVE: &[Step] = leads_and_is_seen!(
     Step::GiveUp(1)
 );
 
-/// As EXPIRED by a grant; the other has seen nothing at all.
+/// EXPIRED by a grant; the other has seen no Lease at all.
 const GRANTED_AND_EXPIRED: &[Step] = &[
     Step::Grant(0),
     Step::Send(0),
@@ -340,7 +340,7 @@ const GRANTED_AND_EXPIRED: &[Step] = &[
     Step::Join(0),
 ];
 
-/// As after GRANTED, and it has renewed, which the other has not seen, and is granted the lease.
+/// GRANTED; then the first renews, the other has not seen that, and is granted the lease.
 const GRANTED_TO_ANOTHER: &[Step] = &[
     Step::Grant(0),
     Step::Send(0),
@@ -360,8 +360,8 @@ const GRANTED_TO_ANOTHER: &[Step] = &[
     Step::Grant(1),
 ];
 
-/// As after GRANTED, and it has renewed, which the other has not seen; the Lease was deleted, and a
-/// new one is the other's.
+/// GRANTED; then the first renews, which the other has not seen. The Lease was deleted, and a new
+/// one is the other's.
 const MADE_AGAIN: &[Step] = &[
     Step::Grant(0),
     Step::Send(0),
@@ -382,8 +382,8 @@ const MADE_AGAIN: &[Step] = &[
     Step::Grant(1),
 ];
 
-/// The first elector led, and was started again; the second knows that the one who held the lease
-/// is gone, and has not heard it when the first leads again.
+/// The first elector led, and was restarted. An answer in flight tells the second that the former
+/// holder is gone. Meanwhile the first leads again.
 const ASKED: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -401,28 +401,28 @@ const ASKED: &[Step] = leads_and_is_seen!(
     Step::Answer(0)
 );
 
-/// The first elector led, the second knows it, and the first is killed and started again.
+/// The first elector led, which the second knows. The first is killed and restarted.
 const KILLED: &[Step] = leads_and_is_seen!(0, 1, Step::Restart(0));
 
-/// The one whose wall clock is behind leads, the one whose clock is ahead starts again.
+/// The elector with the late wall clock leads; the one with the early clock restarts.
 const BEHIND_LEADS: &[Step] = leads_and_is_seen!(1, 0, Step::Restart(0));
 
 struct Scenario {
     name: &'static str,
-    /// From which effort on all of its states are looked at; of one without, there are more than a
-    /// machine keeps.
+    /// The effort from which on the search covers all states. `None`: a machine cannot keep that
+    /// many.
     all: Option<Effort>,
-    /// From how many on `full` goes no deeper otherwise.
+    /// The number of states at which `full` goes no deeper otherwise.
     part: usize,
     terms: Terms,
     rules: Rules,
-    /// The second elector has leases of its own length.
+    /// The second elector's settings, if they differ.
     other: Option<Terms>,
-    /// What has happened before anything may.
+    /// The steps before the search begins.
     way: &'static [Step],
-    /// All electors have one identity, as two processes by mistake, or two lives of one.
+    /// All electors share an identity, as two processes by mistake, or two lives of one.
     one_identity: bool,
-    /// Each life of a process has an identity of its own.
+    /// Each life of a process has its own identity.
     named_lives: bool,
 }
 
@@ -525,7 +525,7 @@ fn scenarios() -> Vec<Scenario> {
             ..world("releases after a take-over", None, Rules { work_ends: true, ..pauses() })
         },
         world("releases", None, Rules { work_ends: true, late_writes: 1, ..pauses() }),
-        // Leases of three steps, so that all of it can be looked at.
+        // Leases of three steps keep the search small enough to cover all states.
         Scenario {
             terms: short,
             ..world(
@@ -572,8 +572,7 @@ fn scenarios() -> Vec<Scenario> {
                 Rules { restarts: 1, late_writes: 1, ..pauses() },
             )
         },
-        // The slow clock leads or follows: the tenth that the configuration allows for, either
-        // way.
+        // Either clock may lead. They are off by the tenth that the configuration allows.
         Scenario {
             terms: Terms { lease: 5, drift_ppm: 100_000, ..terms },
             ..world(
@@ -582,7 +581,7 @@ fn scenarios() -> Vec<Scenario> {
                 Rules { tick: vec![SECOND * 9 / 10, SECOND * 11 / 10], ..pauses() },
             )
         },
-        // The same by a coarser clock: all of it.
+        // The same in longer ticks, so that the search covers all states.
         Scenario {
             terms: Terms { lease: 6, drift_ppm: 100_000, ..terms },
             ..world(
@@ -602,7 +601,7 @@ fn scenarios() -> Vec<Scenario> {
                 ..pauses()
             },
         ),
-        // A wait for politeness' sake, which safety leaves out and progress counts.
+        // A courtesy wait, which the safety search skips and the progress check includes.
         Scenario {
             terms: Terms { polls: true, ..terms },
             ..world("polling standbys", Some(Effort::Long(0)), pauses())
@@ -646,8 +645,7 @@ fn terms() -> Terms {
     }
 }
 
-/// The worlds of what is called for, or asked for: hand-overs, maintenance, coordinated election,
-/// evidence, cold starts.
+/// Worlds of options: hand-overs, maintenance, coordinated election, evidence, cold starts.
 fn features() -> Vec<Scenario> {
     let terms = terms();
     let world = |name, more, rules: Rules| Scenario {
@@ -830,7 +828,7 @@ fn features() -> Vec<Scenario> {
     ]
 }
 
-/// Wall clocks that are this far ahead and behind are taken to be apart by 2 s at most.
+/// The wall clocks are this far ahead and behind; the configured bound is 2 s (A8).
 fn cold_start(skew: i64) -> Scenario {
     let behind = Terms { wall_clocks: Some(2), skew: -skew, ..terms() };
     Scenario {
@@ -850,8 +848,7 @@ fn cold_start(skew: i64) -> Scenario {
     }
 }
 
-/// Worlds in which an assumption is broken that an opt-in rests on (A8, A9): two leaders must be
-/// found there.
+/// Worlds that break an assumption (A2, A8, A9): the search must find two leaders in each.
 fn broken_assumptions() -> Vec<Scenario> {
     let lies = More { evidence: true, lies: true, ..More::default() };
     vec![
@@ -862,7 +859,7 @@ fn broken_assumptions() -> Vec<Scenario> {
             part: 60_000,
             ..cold_start(0)
         },
-        // By a quarter, and a tenth was said.
+        // The clocks are off by a quarter, and the configuration allows a tenth.
         Scenario {
             name: "clocks that drift by more than is said",
             part: 400_000,
@@ -902,7 +899,7 @@ pub(crate) fn play_all(effort: Effort, only: Option<&str>) -> ExitCode {
         }
     }
     println!("model: {states} states, {bad} of the worlds go wrong");
-    // Bugs are planted in the other rules.
+    // Planted bugs are in the shipped rules, not in these.
     if cfg!(not(wq_plant)) && only.is_none() && bad == 0 && !client_go_splits() {
         println!("model: it does not see that client-go's rules split");
         return ExitCode::FAILURE;
@@ -934,8 +931,8 @@ fn play(scenario: &Scenario, effort: Effort) -> Found {
     for step in scenario.way {
         start.step(rules, *step, &restart).expect("the way to where it starts is right");
     }
-    // A lease, what is waited for after failures, and for an event.
-    // The controller's own wait comes on top.
+    // A lease, the waits after failures, and the wait for an event. The controller's own wait comes
+    // on top.
     let more = if rules.more.grants { 14 } else { 8 };
     let patience =
         u32::try_from(scenario.other.unwrap_or(scenario.terms).lease + more).unwrap_or(u32::MAX);
@@ -945,8 +942,8 @@ fn play(scenario: &Scenario, effort: Effort) -> Found {
     explore(&Play { rules, start, restart: &restart, bound: effort.bound(scenario), look: &look })
 }
 
-/// Whether the search sees two leaders under client-go's rules: a search that sees nothing there
-/// proves nothing here.
+/// Whether the search finds two leaders under client-go's rules. If it finds none there, it proves
+/// nothing here.
 fn client_go_splits() -> bool {
     let elector = |node: u8, _: u8| {
         ClientGo::new(if node == 0 { "a" } else { "b" }, SECOND * 6, SECOND * 4, SECOND)

@@ -1,6 +1,5 @@
-//! The world of the model: one Lease, a few electors, and everything that may happen between them.
-//! Whoever plays it says which rules the electors go by ([`Elector`]); what must never be is
-//! checked in each step.
+//! World: one Lease, a few electors, and every step that may happen between them. An [`Elector`]
+//! gives the rules. Each step checks the invariants.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use crate::{LeaseEvent, Moment, Record, StoreError, StoredLease, Version};
 mod deeds;
 pub(crate) use deeds::{Extra, More};
 
-/// What a write is for.
+/// The purpose of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Acquire,
@@ -21,37 +20,37 @@ pub(crate) enum Kind {
     Release,
 }
 
-/// What an elector does when it is its turn.
+/// The next request of an elector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Todo {
     Read,
     Write(Kind),
 }
 
-/// What an input meant to an elector.
+/// The effect of an input on an elector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Told {
     Nothing,
-    /// It leads: from this revision on, until then.
+    /// It leads from this revision on, until this moment.
     Began(u64, Moment),
-    /// It leads until then.
+    /// It leads until this moment.
     Extended(Moment),
     Over,
     Released,
-    /// The server's controller prefers another.
+    /// The server's controller prefers another candidate.
     Unpreferred,
 }
 
-/// The rules that an elector goes by, without clock and I/O.
+/// The rules of an elector, without clock and I/O.
 pub(crate) trait Elector: Clone {
     type Read: Clone;
     type Write: Clone;
 
-    /// What is due now.
+    /// The request that is due now.
     fn todo(&self, now: Moment) -> Option<Todo>;
     fn begin_read(&mut self, now: Moment) -> Self::Read;
     fn begin_write(&mut self, now: Moment, kind: Kind) -> Self::Write;
-    /// The version that a write is conditional on, and what it writes.
+    /// The version that a write is conditional on, and its record.
     fn draft(write: &Self::Write) -> (Kind, Option<&Version>, &Record);
     fn tick(&mut self, now: Moment) -> Told;
     fn read(
@@ -69,47 +68,47 @@ pub(crate) trait Elector: Clone {
     fn heard(&mut self, now: Moment, event: LeaseEvent) -> Told;
     /// The watch broke.
     fn distrust(&mut self);
-    /// No work is left of any term, whatever the elector knows.
+    /// The work of every term has ended, even of a term that the elector does not know.
     fn abdicate(&mut self, now: Moment);
-    /// A campaign begins, maybe long after the last.
+    /// A campaign begins, perhaps long after the last one.
     fn resume(&mut self, now: Moment) {
         self.abdicate(now);
     }
-    /// Stopped: whether it writes a free record, in the place of an acquisition that may still be
-    /// applied.
+    /// The elector is stopped: whether it replaces an acquisition that may still be applied by a
+    /// free record.
     fn may_forestall(&self, _: Moment) -> bool {
         false
     }
-    /// The lease is to be given back.
+    /// The elector is to release the lease.
     fn leave(&mut self);
-    /// From now on all is well, and waits for politeness' sake are waited for.
+    /// No fault happens from now on. The elector waits where courtesy asks for it.
     fn be_patient(&mut self, now: Moment);
     fn leads(&self) -> bool;
-    /// The Lease as it was last seen.
+    /// The Lease as the elector last saw it.
     fn known(&self) -> Option<&StoredLease>;
 
     fn identity(&self) -> &str;
-    /// Whom the next release names.
+    /// Sets the candidate that the next release names.
     fn name_successor(&mut self, _: &str) {}
-    /// It is to look on only, or not any more.
+    /// Maintenance begins, or ends.
     fn bar(&mut self, _: bool) {}
-    /// There is a controller that elects, or there is none any more.
+    /// The controller that elects appears, or disappears.
     fn flap(&mut self, _: Moment) {}
-    /// The holder of this version is known to be gone.
+    /// The holder of this version is gone.
     fn vacate(&mut self, _: Moment, _: &Version) {}
-    /// Whether the controller asks it to make way.
+    /// Whether the controller asks the elector to make way.
     fn is_unpreferred(&self) -> bool {
         false
     }
 
-    /// Whether this write, if it is found applied from now on, would count as the elector's own.
+    /// Whether a read that finds this write applied from now on makes it the elector's own.
     fn counts_on(&self, now: Moment, write: &Self::Write) -> bool;
-    /// Whether it knows that another made a Lease which it has not seen.
+    /// Whether the elector knows that another created a Lease which it has not seen.
     fn met_one(&self) -> bool;
-    /// When it was told last that there is no Lease, if that is what it knows.
+    /// The last time at which the server reported no Lease, if no later news replaced it.
     fn missing_since(&self) -> Option<Moment>;
 
-    /// Forgets writes that nobody can see any more.
+    /// Forgets writes that no node can see any more.
     fn forget_lost(&mut self, names: &Names);
     fn revisions(&self, names: &Names, out: &mut Vec<u64>);
     fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>);
@@ -123,52 +122,52 @@ pub(crate) trait Elector: Clone {
     );
 }
 
-/// Any number of times.
+/// Without a limit.
 pub(crate) const OFTEN: u8 = u8::MAX;
 
-/// What may happen, and how much of it.
+/// Which faults may happen, and how often.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    /// From one step of the clocks to the next, for each elector.
+    /// The time that one tick takes on each elector's clock.
     pub(crate) tick: Vec<Duration>,
-    /// What work may go on for after its term.
+    /// How long work may go on after its term.
     pub(crate) margin: Duration,
-    /// The longest that a request takes, if no process ever pauses; with `None` any process may
-    /// stand still at any time for any time.
+    /// The longest time that a request takes, if no process pauses. With `None`, any process may
+    /// stand still at any moment for any time.
     pub(crate) punctual: Option<Duration>,
-    /// So many writes of an elector that were given up may still be applied: its last ones.
+    /// How many writes that an elector gave up may still be applied: its last ones.
     pub(crate) late_writes: usize,
-    /// A watch tells of changes; or else nothing but reads.
+    /// A watch reports changes. Otherwise the electors only read.
     pub(crate) watches: bool,
-    /// Events come late, twice or after newer ones.
+    /// Events arrive late, twice, or after newer ones.
     pub(crate) stale_events: bool,
-    /// How often a write that was applied is answered with a conflict, because a proxy sent it
-    /// twice.
+    /// How many applied writes are answered with a conflict, because a proxy sent them twice.
     pub(crate) doubled_writes: u8,
-    /// So many writes are on their way twice: the second arrives before or after the first, or its
-    /// answer. And the server refuses any.
+    /// How many writes are sent twice. The second copy may arrive before the first, after it, or
+    /// after its answer. The server may also refuse any write.
     pub(crate) twice: u8,
-    /// How often the store goes back to the version before, when nobody leads, and hands out its
-    /// versions again.
+    /// How often the store goes back by one version while no node leads, and issues its versions
+    /// again.
     pub(crate) rewinds: u8,
-    /// Somebody changes a label.
+    /// An outside client changes a label.
     pub(crate) touches: bool,
-    /// A stranger writes itself into the Lease.
+    /// An outside client writes itself into the Lease.
     pub(crate) strangers: bool,
-    /// Somebody deletes the Lease when all know whose it is.
+    /// An outside client deletes the Lease when all electors know its holder.
     pub(crate) deletions: bool,
-    /// Work ends by itself, and the lease is given back.
+    /// Work ends by itself, and its elector releases the lease.
     pub(crate) work_ends: bool,
-    /// The work has ended, as the driver does it, before the lease is given back.
+    /// The driver joins the work before it releases the lease.
     pub(crate) joins: bool,
-    /// How often a process is killed and started again.
+    /// How often each process is killed and restarted.
     pub(crate) restarts: u8,
-    /// How often somebody takes a copy of the Lease, and writes it back when it is nobody's.
+    /// How often an outside client copies the record, and writes it back when no node holds the
+    /// lease.
     pub(crate) restores: u8,
     pub(crate) more: More,
 }
 
-/// One thing that happens.
+/// One step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Step {
     Tick,
@@ -206,8 +205,8 @@ pub(crate) enum Step {
     Learn(u8),
 }
 
-/// The work of a term: it goes on until it has been joined, and has effects for no longer than the
-/// margin after `until`.
+/// The work of a term: it runs until it is joined. It has no effects later than the margin after
+/// `until`.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) until: Moment,
@@ -216,17 +215,17 @@ pub(crate) struct Work {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     Campaign,
-    /// Stopped before it led: it looks for what it may have acquired.
+    /// Stopped before it led: it looks for an acquisition that may have been applied.
     Quit,
     Lead,
-    /// The term is over, and its work is still to be joined.
+    /// The term is over, and its work is not joined yet.
     Drain,
-    /// The work has ended, an answer is waited for before the release.
+    /// The work has ended. The release waits for the answer of a request.
     Wind,
     Release,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Clone)]
 pub(crate) enum Call<E: Elector> {
     Read(E::Read, Option<Option<StoredLease>>),
@@ -243,47 +242,47 @@ pub(crate) struct Flight<E: Elector> {
 pub(crate) struct Node<E: Elector> {
     pub(crate) elector: E,
     pub(crate) flight: Option<Flight<E>>,
-    /// Writes that were given up and may still be applied.
+    /// Writes that the elector gave up and that may still be applied.
     late: Vec<E::Write>,
     pub(crate) work: Option<Work>,
-    /// Until then what the work of a term that was not wound up within it has sent may land.
+    /// Until this moment, requests of work that outlived its term may land.
     landing: Option<Moment>,
     pub(crate) phase: Phase,
     restarts: u8,
     extra: Extra,
 }
 
-/// A state of everything.
+/// One state.
 #[derive(Clone)]
 pub(crate) struct World<E: Elector> {
     pub(crate) ticks: u32,
     pub(crate) lease: Option<StoredLease>,
     /// The version before this one.
     previous: Option<StoredLease>,
-    /// The last state of an object that is gone.
+    /// The last state of the deleted object.
     gone: Option<StoredLease>,
-    /// Who wrote the Lease last.
+    /// The last writer of the Lease.
     writer: Option<u8>,
     revision: u64,
     objects: u64,
     /// The greatest revision that began a term.
     fence: u64,
-    /// What somebody keeps to write it back.
+    /// The copied record that may be written back.
     copy: Option<Record>,
     copies: u8,
-    /// So many doubled writes there were, where they are counted.
+    /// The number of doubled writes, if they are limited.
     doubled: u8,
-    /// So many writes were on their way twice, and so often the store went back.
+    /// The numbers of writes sent twice, and of rewinds.
     twice: u8,
     rewinds: u8,
-    /// Who wrote the version before this one.
+    /// The writer of `previous`.
     previous_writer: Option<u8>,
-    /// Which nodes have seen the last write of a candidate.
+    /// A bit for each node that has seen the last write of a candidate.
     seen: u8,
     pub(crate) nodes: Vec<Arc<Node<E>>>,
 }
 
-/// What must never be, and was.
+/// A broken invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Wrong(pub(crate) String);
 
@@ -297,7 +296,7 @@ fn wrong<T>(what: String) -> Result<T, Wrong> {
     Err(Wrong(what))
 }
 
-/// The clocks of the world start here, so that nothing lies before them.
+/// The clocks start here, so that no moment lies before them.
 const ORIGIN: Duration = Duration::from_secs(1000);
 
 pub(crate) fn name(node: u8) -> char {
@@ -305,15 +304,14 @@ pub(crate) fn name(node: u8) -> char {
 }
 
 impl<E: Elector> Node<E> {
-    /// The work is gone, later than its term.
+    /// The work ends after its term.
     fn join(&mut self, rules: &Rules) {
         if let Some(work) = self.work.take().filter(|_| rules.more.lands) {
             self.landing = Some(work.until.after(rules.margin));
         }
     }
 
-    /// The process is killed. What its work had sent may land for as long as it may of work that
-    /// was lost (A4).
+    /// The process is killed. Requests of its work may land for as long as those of lost work (A4).
     fn die(&mut self, rules: &Rules, now: Moment) {
         if let Some(work) = &mut self.work {
             work.until = work.until.min(now);
@@ -321,14 +319,14 @@ impl<E: Elector> Node<E> {
         self.join(rules);
     }
 
-    /// The request under way is waited for no more, and its answer never comes.
+    /// The node drops its request in flight, whose answer never arrives.
     fn hang_up(&mut self, rules: &Rules) {
         if let Some(Call::Write(write, None)) = self.flight.take().map(|flight| flight.call) {
             self.give_up(rules, write);
         }
     }
 
-    /// Nobody waits for the answer any more; what was sent may arrive all the same.
+    /// The node waits for the answer no more. The write may still arrive.
     fn give_up(&mut self, rules: &Rules, write: E::Write) {
         if rules.late_writes > 0 {
             if self.late.len() >= rules.late_writes {
@@ -393,7 +391,7 @@ impl<E: Elector> World<E> {
             || node.landing.is_some_and(|until| now < until)
     }
 
-    /// Whether a node's guard says yes.
+    /// Whether a node's guard admits effects now.
     pub(crate) fn is_valid(&self, rules: &Rules, node: u8) -> bool {
         let now = self.now(rules, node);
         let node = self.at(node);
@@ -404,7 +402,7 @@ impl<E: Elector> World<E> {
         0..u8::try_from(self.nodes.len()).expect("a few")
     }
 
-    /// Everything that may happen next.
+    /// Collects every step that may happen next.
     pub(crate) fn steps(&self, rules: &Rules, out: &mut Vec<Step>) {
         let mut prompt = true;
         for i in self.everybody() {
@@ -415,7 +413,7 @@ impl<E: Elector> World<E> {
                 self.events(rules, i, out);
             }
             if rules.punctual.is_none() {
-                // A routine read, or one because the watch broke.
+                // This covers routine reads, and reads after the watch broke.
                 out.push(Step::Break(i));
             }
             match node.phase {
@@ -515,14 +513,14 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// The assumption that is stated about deletions: all candidates have seen the Lease or met it,
-    /// and nobody is about to make another, but for one that has stood still for more than a
-    /// lease since it sent what would make it.
+    /// The assumption about deletions (A7). Each candidate has seen the Lease or knows of it, and
+    /// no creation is in flight. A creation is exempt if its sender has stood still for more than a
+    /// lease since.
     fn may_be_deleted(&self, rules: &Rules) -> bool {
         self.everybody().all(|i| {
             let node = self.at(i);
             let creates = |write: &E::Write| E::draft(write).1.is_none();
-            // One that saw or met the Lease has no use any more for what it sent before.
+            // An elector that saw the Lease or knows of it does not count on earlier creations.
             let met = node.elector.met_one() || node.elector.known().is_some();
             let (created, away) = match &node.flight {
                 Some(Flight { call: Call::Write(write, answer), sent }) if creates(write) => {
@@ -540,9 +538,9 @@ impl<E: Elector> World<E> {
         })
     }
 
-    /// Nobody leads, or will when it reads what it has asked for: that is what is assumed when a
-    /// record is written back, and when a candidate starts that cannot know of a Lease which is
-    /// gone.
+    /// No node acts, or will lead by an answer that it is about to read. A7 assumes this when a
+    /// record is written back. It also assumes it when a candidate starts that cannot know of a
+    /// deleted Lease.
     fn nobody_may_lead(
         &self,
         rules: &Rules,
@@ -560,7 +558,7 @@ impl<E: Elector> World<E> {
         })
     }
 
-    /// What is assumed when the store is set back: nobody leads, or will by what is under way.
+    /// The assumption about a rewind: no node leads, or will lead by a request in flight.
     fn may_go_back(&self, rules: &Rules) -> bool {
         let is_object = self.lease.as_ref().zip(self.previous.as_ref());
         is_object.is_some_and(|(lease, previous)| lease.version.uid == previous.version.uid)
@@ -571,8 +569,8 @@ impl<E: Elector> World<E> {
             })
     }
 
-    /// Whether all that lead, or will by what is under way, do so by the Lease that is there: one
-    /// that starts can know of no other.
+    /// Whether each node that leads, or will by an answer in flight, does so by the present Lease.
+    /// A starting candidate can know of no other.
     fn may_start(&self, rules: &Rules, i: u8) -> bool {
         let Some(lease) = &self.lease else {
             return self.nobody_may_lead(rules, Some(i), |_| true);
@@ -593,8 +591,7 @@ impl<E: Elector> World<E> {
 
     /// Does a step.
     ///
-    /// # Errors
-    /// What must never be has happened.
+    /// # Errors The step breaks an invariant.
     pub(crate) fn step(
         &mut self,
         rules: &Rules,
@@ -743,7 +740,7 @@ impl<E: Elector> World<E> {
                 if let Some(previous) = self.previous.take() {
                     self.rewinds += 1;
                     self.revision = revision(&previous.version);
-                    // Fence tokens do not outlive it, as is said.
+                    // Fence tokens do not survive a restore (docs/safety.md).
                     self.fence = self.fence.min(self.revision);
                     self.writer = self.previous_writer.take();
                     self.lease = Some(previous);
@@ -754,7 +751,7 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// The work of a term ends in time.
+    /// The work of a term ends by itself.
     fn finish(&mut self, rules: &Rules, i: u8) {
         let (valid, now) = (self.is_valid(rules, i), self.now(rules, i));
         let node = self.at_mut(i);
@@ -857,14 +854,14 @@ impl<E: Elector> World<E> {
         self.take_in(rules, i, told)
     }
 
-    /// What follows from what an elector was told, and whether it may be.
+    /// Applies the effect of an input, and checks that it is allowed.
     fn take_in(&mut self, rules: &Rules, i: u8, told: Told) -> Result<(), Wrong> {
         let now = self.now(rules, i);
         let was_valid = self.is_valid(rules, i);
         let fence = self.fence;
         let phase = self.at(i).phase;
         let declines = self.declines(i);
-        // Unless it was deleted, and something of its own has made it again.
+        // With deletions, a write of its own may have created the Lease again.
         let loses_to_itself = rules.twice > 0 && !rules.deletions && self.writer == Some(i);
         let node = self.at_mut(i);
         match told {
@@ -944,7 +941,7 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// A write as the server sees it.
+    /// Applies a write as the server does.
     fn apply(
         &mut self,
         rules: &Rules,
@@ -956,8 +953,8 @@ impl<E: Elector> World<E> {
             (None, Some(_)) => Some(StoreError::Conflict),
             (Some(_), None) => Some(StoreError::NotFound),
             (Some(base), Some(lease)) if *base != lease.version => Some(StoreError::Conflict),
-            // It is conditional on a version that was handed out again, and its sender has not read
-            // that: nothing but the server can help then.
+            // The write is conditional on a reissued version, whose record its sender has not read.
+            // Only the server can prevent that.
             (Some(_), Some(lease)) if self.at(i).extra.has_read_another(lease) => {
                 Some(StoreError::Conflict)
             }
@@ -969,19 +966,18 @@ impl<E: Elector> World<E> {
         if rules.punctual.is_none() {
             let own = self.writer == Some(i);
             match kind {
-                // One that arrives when its writer does not count on it any more makes nobody a
-                // leader.
+                // An acquisition on which its writer counts no more makes no leader.
                 Kind::Acquire if !self.at(i).elector.counts_on(self.now(rules, i), write) => {}
                 Kind::Acquire => self.nobody_else_acts(rules, i, "takes the lease")?,
                 Kind::Renew if !own => {
                     return wrong(format!("{} renews what it did not write", name(i)));
                 }
-                // What it was granted, and will not use. Candidates that elect by themselves follow
-                // at once.
+                // `i` releases a grant that it will not use. Candidates that elect alone take the
+                // lease at once.
                 Kind::Release if !own && rules.more.grants && self.is_named(i) => {
                     self.nobody_else_acts(rules, i, "gives back what it was granted")?;
                 }
-                // What it had the right to take, and may have taken.
+                // `i` had the right to acquire the lease, and may have acquired it.
                 Kind::Release if !own && (rules.more.stops > 0 || rules.more.maintenance) => {
                     self.nobody_else_acts(rules, i, "gives back what it may have acquired")?;
                 }
@@ -1046,11 +1042,10 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// All is well from here on: what was under way is lost, answers come at once, and events if
-    /// there is a watch.
+    /// Plays on without faults. Requests in flight are lost; answers, and events of a watch, come
+    /// at once.
     ///
-    /// # Errors
-    /// Nobody leads after so many ticks, or not for good.
+    /// # Errors At some tick from `patience` to `2 * patience` no node leads.
     pub(crate) fn settle(mut self, rules: &Rules, patience: u32) -> Result<(), Wrong> {
         let nobody = |_, _| unreachable!("nobody is killed while all is well");
         self.settle_more(rules);
@@ -1064,7 +1059,7 @@ impl<E: Elector> World<E> {
         }
         for tick in 0..2 * patience {
             self.elect(rules)?;
-            // A node may have several things to do at one moment; none has many.
+            // A node may have several requests to send at one moment, but at most four.
             for i in self
                 .everybody()
                 .chain(self.everybody())
@@ -1102,7 +1097,7 @@ impl<E: Elector> World<E> {
         Ok(())
     }
 
-    /// What the server may still show, and to whom.
+    /// The versions that the server may still show.
     fn stored(&self, rules: &Rules) -> [Option<&StoredLease>; 3] {
         let gone = self.gone.as_ref().filter(|_| rules.watches);
         [
@@ -1112,7 +1107,7 @@ impl<E: Elector> World<E> {
         ]
     }
 
-    /// Names in which only the records have a part that somebody may still see.
+    /// Names among the records that a node may still see.
     fn names(&self, rules: &Rules) -> Names {
         let mut alive: Vec<&Record> = Vec::with_capacity(8);
         alive.extend(&self.copy);
@@ -1130,7 +1125,7 @@ impl<E: Elector> World<E> {
             }
             alive.extend(node.late.iter().map(|write| E::draft(write).2));
         }
-        // A controller counts by the time in a record as well.
+        // A controller also reads the time in a record.
         let times_count = rules.more.wall_clocks || rules.more.grants;
         let forestalled = rules.more.stops > 0 || rules.more.maintenance;
         Names::among(alive)
@@ -1138,7 +1133,7 @@ impl<E: Elector> World<E> {
             .with_forestalls(forestalled)
     }
 
-    /// All that decides what may happen from here on, as numbers.
+    /// Writes everything that decides about later steps as numbers.
     pub(crate) fn outlook(&self, rules: &Rules, out: &mut Vec<u64>) {
         let mut names = self.names(rules);
         let mut known = vec![self.fence];
@@ -1219,7 +1214,7 @@ impl<E: Elector> World<E> {
                         None => out.push(UNANSWERED),
                         Some(Ok(lease)) => stored_outlook(Some(lease), &mut names, out),
                         Some(Err(StoreError::Conflict)) => out.push(CONFLICT),
-                        // The other of the two refusals: see `apply`.
+                        // `apply` refuses in two ways only: this is `NotFound`.
                         Some(Err(_)) => out.push(NOT_FOUND),
                     }
                 }
@@ -1232,14 +1227,16 @@ impl<E: Elector> World<E> {
     }
 }
 
-/// In an outlook, in the place of a node's number: a stranger, the controller, or nobody wrote it.
+/// In an outlook, the number of a writer that is no node: an outside client, the controller, or
+/// none.
 const NOBODY: u64 = 9;
-/// In an outlook, where a flight may follow instead, which begins with one of the three after this.
+/// In an outlook, marks a landing. Otherwise a flight follows here, which begins with one of the
+/// next three.
 const LANDING: u64 = 1 << 41;
 const IDLE: u64 = 0;
 const READS: u64 = 1;
 const WRITES: u64 = 2;
-/// In an outlook, what a request has for an answer so far, and what a server has.
+/// In an outlook, the answer of a request so far, and the Lease of a server.
 const UNANSWERED: u64 = 0;
 const NO_LEASE: u64 = 1;
 const A_LEASE: u64 = 2;
@@ -1257,7 +1254,7 @@ fn stored_outlook(lease: Option<&StoredLease>, names: &mut Names, out: &mut Vec<
     }
 }
 
-/// Whether what may happen so often, and did so often, may happen once more.
+/// Whether a step that happened `times` times may happen once more.
 fn is_left(most: u8, times: u8) -> bool {
     most == OFTEN || times < most
 }
@@ -1268,8 +1265,7 @@ fn no_answer() -> StoreError {
 
 pub(crate) const STRANGER: &str = "x";
 
-/// A record of somebody who takes what it wants, and asks to be left alone for as long as the
-/// electors do.
+/// A record of a client that ignores the rules, with a duration as long as the electors'.
 fn stranger(revision: u64) -> Record {
     let written = jiff::Timestamp::from_second(i64::try_from(revision).unwrap_or(0)).ok();
     Record {
