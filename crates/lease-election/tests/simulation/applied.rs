@@ -1,5 +1,5 @@
-//! What is carried out on the server, in its order: a watch of the Lease in the store itself, which
-//! no fault touches. Who wrote is known by what was sent: no two writes are the same.
+//! Applied: the writes that the server carries out, in order, from a watch without faults. The
+//! record tells the writer, because no two records are equal.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ use crate::judge::World;
 const LEASES: &str =
     "/apis/coordination.k8s.io/v1/namespaces/default/leases?fieldSelector=metadata.name%3Dlease";
 
-/// The record in a Lease, as it is sent and as it is stored: the same for both.
+/// The record in a Lease. The sent and the stored object have the same.
 pub(crate) fn record_of(lease: &Value) -> Record {
     let (spec, marks) = (&lease["spec"], &lease["metadata"]["annotations"]);
     let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
@@ -39,8 +39,8 @@ pub(crate) fn record_of(lease: &Value) -> Record {
     }
 }
 
-/// Tells the judge of each write when it is carried out: time stands still until all are told. Up
-/// to which revision it has told.
+/// Reports each write to the judge when it is carried out; time stands still meanwhile. Returns the
+/// last reported revision.
 pub(crate) fn follow(
     server: &EmbeddedApiServer,
     seed: u64,
@@ -84,14 +84,14 @@ impl Follower {
                 Err(kube::Error::Api(_)) | Ok(()) => {}
                 Err(error) => return Err(error),
             }
-            // A backup was restored, which ends all watches. Nothing else is carried out then: the
-            // servers have been away for longer than anything is under way.
+            // A restore ended all watches. No other write is carried out then: the servers were
+            // away for longer than any request is in flight.
             let list: Value = self.client.request(get(LEASES)?).await?;
             self.tell(list["items"].get(0), revision_of(&list));
         }
     }
 
-    /// Until what comes next is told no more.
+    /// Reports events until the watch ends.
     async fn watch(&self) -> Result<(), kube::Error> {
         let from = *self.told.borrow();
         let url = format!("{LEASES}&watch=1&timeoutSeconds=10000000&resourceVersion={from}");

@@ -1,5 +1,5 @@
-//! Where the lease is: in memory, or on an API server in this process. The same weather, the same
-//! operator, the same judge.
+//! Backend: the store of the lease, in memory or on an API server in this process, under the same
+//! weather, operator and judge.
 
 #![cfg_attr(
     any(not(feature = "kube"), wq_plant),
@@ -18,7 +18,7 @@ use crate::memory;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 use crate::server::Servers;
 
-/// Which kind of store a run is about.
+/// The kind of store of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Memory,
@@ -61,7 +61,7 @@ impl Backend {
         }
     }
 
-    /// From now on the link of this node has this weather; 0 is fair.
+    /// Sets the weather of this node's link; 0 is fair.
     pub(crate) fn set_weather(
         &self,
         world: &Mutex<World>,
@@ -91,7 +91,7 @@ impl Backend {
         }
     }
 
-    /// Changes a label, as it were.
+    /// Changes a label.
     pub(crate) async fn touch(&self) {
         match self {
             Self::Memory(store) => store.touch(),
@@ -108,7 +108,7 @@ impl Backend {
         }
     }
 
-    /// A stranger writes, without a condition.
+    /// Writes as a stranger, without a condition.
     pub(crate) async fn overwrite(&self, record: Record) {
         match self {
             Self::Memory(store) => store.overwrite(record),
@@ -117,8 +117,7 @@ impl Backend {
         }
     }
 
-    /// The watches of this node say nothing from now on, where its weather alone does not see to
-    /// that.
+    /// Silences the watches of this node, if its weather alone does not.
     pub(crate) fn deafen(&self, n: u64) {
         match self {
             Self::Memory(_) => {}
@@ -146,9 +145,8 @@ impl Backend {
         self.lease().await
     }
 
-    /// The Lease becomes what it was when this was taken. `again`: revisions are counted from
-    /// there, as by a backup that is restored as it is; otherwise they were raised above all
-    /// that were handed out. Whether it is done.
+    /// Restores the Lease of a backup. With `again` revisions repeat, as after a plain restore;
+    /// otherwise they continue above all that were issued. Returns whether it did.
     pub(crate) async fn restore(&self, backup: StoredLease, again: bool) -> bool {
         match self {
             Self::Memory(store) if again => store.rewind(backup),
@@ -167,7 +165,7 @@ impl Backend {
         true
     }
 
-    /// Somebody writes anything into the fields. Whether the server took it.
+    /// Writes anything into the fields. Returns whether the server accepted it.
     pub(crate) async fn scribble(&self, record: Record) -> bool {
         match self {
             Self::Memory(store) => {
@@ -179,7 +177,7 @@ impl Backend {
         }
     }
 
-    /// Notes at the end of a run what the store alone knows.
+    /// Notes what only the store knows, at the end of a run.
     pub(crate) fn tell(&self, world: &mut World, start: Instant) {
         match self {
             Self::Memory(_) => {}

@@ -1,6 +1,7 @@
-//! What befalls the Lease itself: a backup of the store is restored, its namespace is gone for a
-//! while, somebody writes anything into its fields. And the watch that tells what it has told
-//! before.
+//! Calamity: faults of the Lease itself, and a watch that repeats events.
+//!
+//! A backup is restored, the namespace is missing for a while, or a client writes anything into the
+//! fields.
 
 use std::time::Duration;
 
@@ -13,15 +14,14 @@ use crate::fate::{kill, start_again};
 use crate::judge::{Dice, World};
 use crate::node::{DAY, Mode, Node, Stage};
 
-/// The weather of a process whose credentials have run out.
+/// The weather of a process with expired credentials.
 pub(crate) const EXPIRED: u64 = 5;
 
-/// Longer than any lease holds, and than anything that was sent is under way.
+/// Longer than any lease holds, and than any request is in flight.
 const AWAY: Duration = Duration::from_secs(21);
 
-/// The store is put back to what it was when the last backup was taken. All servers are away
-/// meanwhile, for longer than any lease holds. Where revisions are handed out again no process may
-/// live that knew them: all are started again.
+/// Restores the last backup of the store. All servers are away for longer than any lease holds. If
+/// revisions repeat, no process that knew them may live, so all restart.
 pub(crate) async fn restore(
     stage: &Stage,
     running: &mut [Node],
@@ -37,7 +37,7 @@ pub(crate) async fn restore(
         for node in running.iter() {
             kill(stage, node);
         }
-        // Also those that were started by mistake.
+        // Processes that were started by mistake die too.
         let mut now = world.lock().unwrap();
         now.dead.extend(buried.iter().map(|(_, node)| node.link.clone()));
     }
@@ -64,9 +64,9 @@ pub(crate) async fn restore(
     }
 }
 
-/// The Lease is deleted, when all who stand know it, as A7 has it: nobody stands still, or is cut
-/// off. Whoever leads may be so from the moment before, if nobody's leases are shorter; until its
-/// hold is over nobody starts then.
+/// Deletes the Lease while all candidates know it (A7): no process stands still or is cut off. The
+/// leader may be cut off just before, if no other lease is shorter. Then no process starts until
+/// its hold is over.
 pub(crate) async fn delete(stage: &Stage, running: &[Node], dice: &mut Dice) {
     let (world, backend) = (&stage.world, &stage.backend);
     for node in running {
@@ -94,8 +94,8 @@ pub(crate) async fn delete(stage: &Stage, running: &[Node], dice: &mut Dice) {
     tokio::time::sleep(MS * if cut.is_some() { 4500 } else { 2500 }).await;
 }
 
-/// The namespace is deleted with the Lease, and made again: for some seconds nothing can be made in
-/// it. As for any deletion all know of the Lease.
+/// Deletes the namespace with the Lease, and makes it again after some seconds. As for any
+/// deletion, all electors know the Lease.
 pub(crate) async fn lose_namespace(stage: &Stage, running: &[Node], dice: &mut Dice) {
     let (world, backend) = (&stage.world, &stage.backend);
     for node in running {
@@ -108,8 +108,8 @@ pub(crate) async fn lose_namespace(stage: &Stage, running: &[Node], dice: &mut D
     world.lock().unwrap().no_namespace = false;
 }
 
-/// Somebody writes anything into the Lease, but that it is free or for less than a lease, which
-/// whoever leads and is cut off would not hear of.
+/// Writes anything into the Lease, but no free record and no duration below a lease (A7): a leader
+/// that is cut off would not hear of that.
 pub(crate) async fn scribble(stage: &Stage, dice: &mut Dice) {
     let (world, backend) = (&stage.world, &stage.backend);
     if backend.lease().await.is_none() {
@@ -120,7 +120,7 @@ pub(crate) async fn scribble(stage: &Stage, dice: &mut Dice) {
     let taken = backend.scribble(record).await;
     world.lock().unwrap().saw(if taken { "hostile record" } else { "hostile record refused" });
     tokio::time::sleep(MS * (5500 + dice.roll(4000)) as u32).await;
-    // Nobody leads on a record of before, so the operator may free it.
+    // No elector leads by an earlier record, so the operator may free the Lease.
     let still = backend.lease().await.is_some_and(|lease| lease.record.lease_duration_seconds > 60);
     if taken && endless && still {
         world.lock().unwrap().saw("hostile record waited for");
@@ -131,7 +131,7 @@ pub(crate) async fn scribble(stage: &Stage, dice: &mut Dice) {
 fn anything(stage: &Stage, dice: &mut Dice) -> Record {
     let identity = stage.mode.identity(dice.roll(stage.nodes), 0);
     let holder = match dice.roll(5) {
-        // Evidence of that one's end would be true.
+        // Evidence of that node's end would be true.
         0..=1 if stage.mode != Mode::Evidence => identity.clone(),
         2 => "\u{1b}[31mroot\n\u{0}".to_owned(),
         3 => "é".repeat(300),
@@ -144,8 +144,8 @@ fn anything(stage: &Stage, dice: &mut Dice) -> Record {
         3 => Some(Timestamp::UNIX_EPOCH),
         _ => Timestamp::from_second(DAY + stage.start.elapsed().as_secs() as i64).ok(),
     };
-    // One that names none above zero counts for a lease of whoever reads it, which may not be less
-    // than that of who leads.
+    // A duration of zero or less counts as the reader's own lease, which must not be shorter than
+    // the leader's.
     let none = |seconds: i32| if stage.leases_differ() { 5 } else { seconds };
     let seconds = [none(0), none(-1), none(i32::MIN), 5, i32::MAX, i32::MAX, 601, 1_000_000];
     let transitions = [0, -1, i32::MIN, i32::MAX];
@@ -155,7 +155,7 @@ fn anything(stage: &Stage, dice: &mut Dice) -> Record {
         holder,
         lease_duration_seconds: seconds[dice.roll(8) as usize],
         acquire_time,
-        // Whoever goes by wall clocks may rely on them.
+        // Electors that go by wall clocks may rely on them (A8).
         renew_time: if stage.mode == Mode::WallClocks { honest } else { renew_time },
         leader_transitions: transitions[dice.roll(4) as usize],
         strategy: ["", "OldestEmulationVersion", "a/b", "?"][dice.roll(4) as usize].to_owned(),
@@ -166,7 +166,7 @@ fn anything(stage: &Stage, dice: &mut Dice) -> Record {
     }
 }
 
-/// A watch that tells some of its events twice, or again after a later one.
+/// A watch that repeats some of its events, at once or after a later one.
 pub(crate) struct Echo {
     dice: Dice,
     last: Option<LeaseEvent>,
@@ -177,7 +177,7 @@ impl Echo {
         Self { dice: Dice(seed), last: None }
     }
 
-    /// What comes in for one event.
+    /// The events that arrive for one event.
     pub(crate) fn of(
         &mut self,
         event: Result<LeaseEvent, StoreError>,

@@ -1,6 +1,7 @@
-//! What a process reaches its API server through: calls in the process, or HTTP/2 over a pipe, as a
-//! real client does. A server that goes away says GOAWAY there, and closes what is left of the
-//! connection some time later; a handshake for a new one may fail.
+//! Connection: the road of a process to its API server, by calls or, as a real client's, by HTTP/2
+//! over a pipe.
+//!
+//! There a leaving server sends GOAWAY, and closes the connection later. A new handshake may fail.
 
 use std::error::Error;
 use std::io;
@@ -30,16 +31,16 @@ use crate::judge::World;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// What an answer is read from, whichever way it came.
+/// The body of an answer by either road.
 pub(crate) type Answered = UnsyncBoxBody<Bytes, BoxError>;
 
-/// So many bytes are under way at the most.
+/// The most bytes in flight.
 const PIPE: usize = 64 * 1024;
 
-/// How one API server treats those who connect to it over pipes.
+/// How one API server treats connections over pipes.
 #[derive(Clone)]
 pub(crate) struct Door {
-    /// How long after it says GOAWAY next it closes what is left.
+    /// How long after its next GOAWAY the server closes the rest.
     leaves: Arc<watch::Sender<Duration>>,
     is_broken: Arc<AtomicBool>,
     world: Arc<Mutex<World>>,
@@ -50,18 +51,18 @@ impl Door {
         Self { leaves: Arc::default(), is_broken: Arc::default(), world: Arc::clone(world) }
     }
 
-    /// All connections are told to go away, and are closed so much later.
+    /// Sends GOAWAY on all connections, and closes them after this time.
     pub(crate) fn go_away(&self, closed_after: Duration) {
         self.leaves.send_replace(closed_after);
     }
 
-    /// Whether handshakes fail from now on. What is connected stays so.
+    /// Whether handshakes fail from now on. Open connections stay.
     pub(crate) fn set_broken(&self, is_broken: bool) {
         self.is_broken.store(is_broken, Ordering::SeqCst);
     }
 }
 
-/// The way of one process to one server.
+/// The road of one process to one server.
 #[derive(Clone)]
 pub(crate) enum Road {
     Calls(ApiService),
@@ -93,7 +94,7 @@ impl Road {
     }
 }
 
-/// Makes connections, if it can.
+/// Makes connections, unless handshakes fail.
 #[derive(Clone)]
 pub(crate) struct Handshake {
     server: ApiService,
@@ -124,7 +125,7 @@ impl Service<Uri> for Handshake {
     }
 }
 
-/// One connection, until the server has gone away.
+/// Serves one connection until the server has gone away.
 async fn serve(pipe: DuplexStream, server: ApiService, door: Door) {
     let mut leaves = door.leaves.subscribe();
     let mut builder = http2::Builder::new(TokioExecutor::new());

@@ -1,5 +1,4 @@
-//! Coordinated election: who stands, the two API servers whose controllers elect, and what befalls
-//! those.
+//! Coordinated: the electors and the controllers of two API servers, with the controllers' faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,29 +15,29 @@ use crate::node::{Drifting, Mode, Node, Stage, Still, Wall};
 use crate::server::Servers;
 use crate::{LATEST, STEPS};
 
-/// So many API servers have a controller.
+/// The number of API servers with a controller.
 pub(crate) const SEATS: u64 = 2;
 
-/// What is fair lasts longer here: until the last of what was sent has arrived, somebody leads, and
-/// the preferred one does.
+/// The fair part lasts longer here: until all requests have arrived, a candidate leads, and the
+/// preferred one leads.
 pub(crate) const LONGER: u64 = 80 * STEPS;
 
-/// How long nobody may be elected until candidates elect alone (`decide::coordinated::SILENCE`).
+/// The time without a grant after which candidates elect alone (`decide::coordinated::SILENCE`).
 const SILENCE: Duration = Duration::from_secs(30);
 
 const MS: Duration = Duration::from_millis(1);
 
-/// How the wall clocks of controllers and electors differ.
+/// The differences between the wall clocks of controllers and electors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Clocks {
-    /// No controller's is ahead of an elector's, and none is behind by more than some seconds.
+    /// No controller's clock is ahead of an elector's, or behind by more than some seconds.
     Seconds,
-    /// The same, and behind by hours: leases that have run out look as if they held.
+    /// As `Seconds`, but behind by hours: expired leases look as if they held.
     Hours,
-    /// A controller's may be ahead by more than a lease, so that leases that hold look as if they
-    /// had run out. Then whoever is granted one must have seen its last renewal, or wait: one
-    /// process at a time is cut off, and only when all others have been well for two leases. For
-    /// the same reason nobody comes back under the name of one who was known.
+    /// A controller's clock may be ahead by more than a lease, so that leases in force look
+    /// expired. The granted candidate must then have seen the last renewal, or wait (A10). So one
+    /// process at a time is cut off, and only after two calm leases. No process returns under a
+    /// known name either.
     Ahead,
 }
 
@@ -51,7 +50,7 @@ impl Clocks {
         }
     }
 
-    /// In milliseconds.
+    /// The spread in milliseconds.
     fn spread(self) -> u64 {
         match self {
             Self::Seconds => 3000,
@@ -60,7 +59,7 @@ impl Clocks {
         }
     }
 
-    /// By how many milliseconds an elector's wall clock is ahead.
+    /// The milliseconds by which an elector's wall clock is ahead.
     pub(crate) fn of_elector(self, dice: &mut Dice) -> i64 {
         let ahead = dice.roll(self.spread() + 1) as i64;
         if self == Self::Ahead { ahead - self.spread() as i64 / 2 } else { ahead }
@@ -71,19 +70,19 @@ impl Clocks {
         if self == Self::Ahead { behind + self.spread() as i64 / 2 } else { behind }
     }
 
-    /// By how much a controller may take a lease that has run out to hold.
+    /// How long a controller may take an expired lease to hold.
     fn skew(self) -> Duration {
         MS * (if self == Self::Ahead { self.spread() } else { 2 * self.spread() }) as u32
     }
 }
 
-/// Who elects in the end.
+/// The election in the fair part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Finally {
     Controller,
     /// No server has the API.
     NoApi,
-    /// The API is there, and no controller.
+    /// The API is there, but no controller.
     Nobody,
 }
 
@@ -95,17 +94,17 @@ fn finally(seed: u64) -> Finally {
     }
 }
 
-/// One that takes part in the election by the Lease alone, and knows of no other, if there is one.
+/// The node that elects by the Lease alone and knows of no controller, if there is one.
 fn plain(stage: &Stage) -> Option<u64> {
     (stage.seed / 9 % 4 == 1).then(|| stage.nodes - 1)
 }
 
-/// One that gives nothing back, if there is one.
+/// The node that releases nothing, if there is one.
 fn keeps(stage: &Stage) -> Option<u64> {
     (stage.seed / 9 % 5 == 2).then_some(0)
 }
 
-/// An elector that the controller knows; `None` where it is not to be one.
+/// Makes an elector that the controller knows; `None` if the node needs another kind.
 pub(crate) fn elector(
     stage: &Stage,
     n: u64,
@@ -135,7 +134,7 @@ pub(crate) fn elector(
     )
 }
 
-/// What a controller did.
+/// Notes a step of a controller.
 fn note(stage: &Stage, link: &str, look: &Look) {
     let mut world = stage.world.lock().unwrap();
     let what = match look {
@@ -151,29 +150,30 @@ fn note(stage: &Stage, link: &str, look: &Look) {
     }
 }
 
-/// An API server whose controller may be running.
+/// An API server whose controller may run.
 struct Seat {
     number: u64,
     link: String,
     still: Still,
     wall: Wall,
     running: Option<JoinHandle<()>>,
-    /// It stays down until then.
+    /// The controller stays down until this step.
     down_until: u64,
 }
 
-/// All that a run has beside its nodes.
+/// The parts of a coordinated run besides its nodes.
 pub(crate) struct Coordinated {
     stage: Stage,
     clocks: Clocks,
     seats: Vec<Seat>,
-    /// Which of them have a turn.
+    /// Whether each controller has its turn.
     turn: Vec<bool>,
     next: u64,
-    /// No process is cut off, and none was for so long, from this step on. Only where that counts.
+    /// From this step on, every process has been connected for long enough. Only `Clocks::Ahead`
+    /// needs it.
     calm_from: u64,
     cut: Option<usize>,
-    /// Who should lead, and since when it does not.
+    /// The candidate that should lead, and since when it does not.
     passed_over: Option<(String, Instant)>,
 }
 
@@ -212,7 +212,7 @@ impl Coordinated {
         self.stage.world.lock().unwrap().saw(what);
     }
 
-    /// Those run whose turn it is, unless they are down, or their server has no such API.
+    /// Runs each controller that has its turn, is not down, and whose server has the API.
     fn take_turns(&mut self, step: u64) {
         for i in 0..self.seats.len() {
             let seat = &self.seats[i];
@@ -231,7 +231,7 @@ impl Coordinated {
         }
     }
 
-    /// It looks a moment after each write, and each round.
+    /// Starts a controller, which looks shortly after each write, and in each round.
     fn elects(&self, seat: &Seat) -> JoinHandle<()> {
         let clock = Drifting {
             ppm: 0,
@@ -252,7 +252,7 @@ impl Coordinated {
                         note(&stage, &link, &look);
                         ROUND
                     }
-                    // A conflict, say.
+                    // For example, a conflict.
                     _ => MS * 100,
                 };
                 let _ = tokio::time::timeout(pause, written.changed()).await;
@@ -261,7 +261,8 @@ impl Coordinated {
         })
     }
 
-    /// Which node has which weather next, where one at a time may have any, and when to ask again.
+    /// The next node, its weather, and the step to ask again, if only one node at a time may have
+    /// bad weather.
     pub(crate) fn one_at_a_time(
         &mut self,
         step: u64,
@@ -283,7 +284,7 @@ impl Coordinated {
         Some((n, 2 + dice.roll(2), step + (3 + dice.roll(20)) * STEPS))
     }
 
-    /// Whether something may befall the nodes now.
+    /// Whether faults may hit the nodes now.
     pub(crate) fn admits(&mut self, step: u64) -> bool {
         if self.clocks == Clocks::Ahead {
             if self.cut.is_some() || step < self.calm_from {
@@ -294,14 +295,14 @@ impl Coordinated {
         true
     }
 
-    /// When something befalls them next.
+    /// The step of the controllers' next fault.
     pub(crate) fn next(&self) -> u64 {
         let up = self.seats.iter().map(|seat| seat.down_until).filter(|until| *until > 0);
         up.chain([self.next]).min().unwrap_or(self.next)
     }
 
-    /// What befalls the controllers, the API and the LeaseCandidates. Whether a node is to be
-    /// replaced by one of another version.
+    /// Faults of the controllers, the API and the LeaseCandidates. Returns a node to replace by
+    /// another version.
     pub(crate) async fn trouble(&mut self, step: u64, dice: &mut Dice) -> Option<u64> {
         for seat in &mut self.seats {
             if seat.down_until <= step {
@@ -400,10 +401,10 @@ impl Coordinated {
         });
     }
 
-    /// The faults are over.
+    /// Ends the faults.
     pub(crate) async fn be_fair(&mut self, running: &[Node], dice: &mut Dice) {
-        // Those that are gone seem to be there for as long as clocks differ, and would be elected
-        // again and again.
+        // While clocks differ by hours, the candidates of ended nodes seem alive, and would be
+        // elected again and again.
         for candidate in self.servers().candidates().await {
             if self.clocks == Clocks::Hours && !is_alive(&candidate, running) {
                 self.servers().delete_candidate(&candidate).await;
@@ -412,8 +413,8 @@ impl Coordinated {
         let finally = finally(self.stage.seed);
         for n in 0..self.stage.nodes + SEATS {
             self.servers().set_gate(n, finally != Finally::NoApi);
-            // A connection that had fallen silent ends. That silence alone is noticed too, after
-            // 150 s, is a test of its own.
+            // Ends a connection that fell silent. Another test shows that an elector notices the
+            // silence by itself, after 150 s.
             self.servers().end_silence(n);
         }
         self.turn = vec![finally == Finally::Controller, false];
@@ -429,7 +430,7 @@ impl Coordinated {
         self.take_turns(u64::MAX);
     }
 
-    /// The controllers look no more.
+    /// Stops the controllers.
     pub(crate) fn end(&mut self) {
         for seat in &mut self.seats {
             if let Some(running) = seat.running.take() {
@@ -438,29 +439,30 @@ impl Coordinated {
         }
     }
 
-    /// Beyond what it takes where nobody else elects, in fair weather.
+    /// The additional time without a leader in fair weather, where a controller may elect.
     pub(crate) fn unled_longer(&self) -> Duration {
         match finally(self.stage.seed) {
-            // A lease that has run out seems to hold for the skew, the controller looks, asks, and
-            // the answers are in; or candidates give it up.
+            // An expired lease seems to hold for the skew. Then the controller looks, asks, and has
+            // the answers; or candidates give the controller up.
             Finally::Controller => (self.clocks.skew() + ROUND * 2).min(SILENCE),
             Finally::NoApi | Finally::Nobody => SILENCE,
         }
     }
 
-    /// And until whom the rule prefers leads: somebody does by then; one that is gone is taken to
-    /// be there for the skew; the controller looks and asks; the lesser one winds up, and if it
-    /// does not give back in time its lease runs out, and the controller looks and asks once more.
+    /// The longest time until the preferred candidate leads:
+    /// - Some candidate leads, and an ended one seems alive for the skew.
+    /// - The controller looks and asks.
+    /// - The lesser leader winds up. If it does not release in time, its lease expires.
+    /// - The controller looks and asks again.
     fn passed_over_at_most(&self, config: &Config, unled: Duration) -> Duration {
         let election = ROUND * 2;
         let ends = config.drain_timeout() + config.lease_duration() + config.takeover_jitter();
         unled + self.clocks.skew() + election + ends + election
     }
 
-    /// Once a second: whether whom the rule prefers is passed over.
+    /// Checks once a second that the preferred candidate leads, or has not waited for too long.
     pub(crate) async fn check(&mut self, running: &[Node], unled: Duration, since: Instant) {
-        // Where clocks differ by hours those that are gone are taken to be there for as long, and
-        // may be preferred.
+        // While clocks differ by hours, ended candidates seem alive, and may be preferred.
         let preferred =
             finally(self.stage.seed) == Finally::Controller && self.clocks != Clocks::Hours;
         if !preferred || plain(&self.stage).is_some() {
@@ -514,7 +516,7 @@ pub(crate) fn stands_on(mode: Mode, dice: &mut Dice) -> bool {
     mode.is_coordinated() && dice.roll(3) != 0
 }
 
-/// Whether the Lease may stay held when all have stopped.
+/// Whether the Lease may stay held after all electors have stopped.
 pub(crate) fn may_stay_held(stage: &Stage, holder: &str) -> bool {
     keeps(stage).is_some_and(|n| holder.starts_with(&format!("n{n}")))
 }

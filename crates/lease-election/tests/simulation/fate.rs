@@ -1,17 +1,17 @@
-//! What becomes of a process: it is killed, it is stopped, the future of its campaign is dropped;
-//! and another starts in its place.
+//! Fate: a process is killed, is stopped, or loses its campaign's future, and another takes its
+//! place.
 
 use crate::judge::Dice;
 use crate::node::{Mode, Node, Stage};
 use crate::{AFTER_DEATH, STEPS};
 
-/// From now on nothing reaches this process, and nothing comes from it.
+/// From now on the process receives and sends nothing.
 pub(crate) fn kill(stage: &Stage, node: &Node) {
     let mut now = stage.world.lock().unwrap();
     now.saw("process killed");
     now.dead.insert(node.link.clone());
     if stage.mode == Mode::Evidence {
-        // It has ended indeed: its work as well.
+        // The process has ended, with its work.
         now.ended.insert(node.link.clone());
         node.still.stand(AFTER_DEATH * 1000 / STEPS);
     }
@@ -27,12 +27,13 @@ pub(crate) fn start_again(
 ) {
     let next = stage.start(n, step, dice);
     let old = std::mem::replace(&mut running[n as usize], next);
-    // Its plan names the dead.
+    // The new plan cuts off the dead links.
     stage.backend.set_weather(&stage.world, n, &running[n as usize].link, 0, dice);
     buried.push((step, old));
 }
 
-/// It is asked to go, at any step of what it does, and goes on for as long as that takes.
+/// Stops the process, or drops its campaign, at any step. The process goes on for as long as that
+/// takes.
 pub(crate) fn send_away(stage: &Stage, node: &Node, dice: &mut Dice) {
     let mut now = stage.world.lock().unwrap();
     if node.elector.is_leader() {

@@ -1,7 +1,9 @@
-//! A candidate by client-go's rules, whose lock is an annotation, or one and a Lease (MultiLock):
-//! it acts until its renew deadline, takes what it saw unchanged for a lease, and replaces the
-//! record alone. The mark of our write stays beside it. It makes nothing that was deleted, and
-//! writes once in a second at the most: what A6 and A7 exclude.
+//! Go lock: a candidate by client-go's rules, locking an annotation, or an annotation and a Lease
+//! (MultiLock).
+//!
+//! It acts until its renew deadline, takes a record that is unchanged for a lease, and replaces
+//! only the record: the mark of our write stays. As A6 and A7 require, it recreates nothing that
+//! was deleted, and writes at most once a second.
 
 use std::time::Duration;
 
@@ -9,24 +11,24 @@ use lease_election::{Clock as _, MemoryLeaseStore, Record, TokioClock};
 use tokio::time::Instant;
 
 const RETRY: Duration = Duration::from_secs(1);
-/// Of two halves of one write.
+/// The longest time between the two halves of one write.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct GoLock {
     identity: &'static str,
-    /// The one in which the record is an annotation first.
+    /// The store with the annotation comes first.
     halves: Vec<MemoryLeaseStore>,
     clock: TokioClock,
     lease: Duration,
-    /// The records as they were last seen to change (without marks, which it does not read), and
-    /// when.
+    /// The records at their last observed change, and its time. They have no marks, which it does
+    /// not read.
     observed: Option<(Vec<Record>, Instant)>,
     tried: Option<Instant>,
-    /// What it has written into the first half and not yet into the second, and since when.
+    /// The record that is only in the first half yet, and since when.
     half_way: Option<(Record, Instant)>,
-    /// When the last write that was answered was sent, while it leads.
+    /// When it sent the last write that was answered, while it leads.
     renewed: Option<Instant>,
-    /// Its process stands still, or is cut off.
+    /// Until when its process stands still, or is cut off.
     silent_until: Option<Instant>,
     pub(crate) terms: usize,
     /// How often it replaced a record of ours.
@@ -55,7 +57,7 @@ impl GoLock {
         }
     }
 
-    /// Whether it may act: four fifths of a lease from its last renewal on, as with 15 s and a
+    /// Whether it may act: for four fifths of a lease after its last renewal. With 15 s that is a
     /// deadline of 10 s after a retry period of 2 s.
     pub(crate) fn leads(&self) -> bool {
         self.renewed.is_some_and(|renewed| renewed.elapsed() < self.lease * 4 / 5)
@@ -65,7 +67,7 @@ impl GoLock {
         self.silent_until = Some(Instant::now() + time);
     }
 
-    /// Gives back what it holds, as `ReleaseOnCancel` does, and is gone.
+    /// Releases its lease, as `ReleaseOnCancel` does, and ends.
     pub(crate) fn release(&mut self) {
         let holds = |store: &MemoryLeaseStore| {
             store.lease().is_some_and(|there| there.record.holder == self.identity)
@@ -79,7 +81,7 @@ impl GoLock {
         (self.renewed, self.half_way, self.observed) = (None, None, None);
     }
 
-    /// What it does at this moment.
+    /// Does its next step.
     pub(crate) fn step(&mut self) {
         let now = Instant::now();
         if self.silent_until.is_some_and(|until| now < until) {
@@ -89,7 +91,7 @@ impl GoLock {
             self.renewed = None;
         }
         if let Some((record, sent)) = self.half_way.take() {
-            // Whatever it says by now: it is read right before, and not looked at.
+            // It reads the half right before, and writes whatever it read.
             if now - sent < REQUEST_TIMEOUT && self.write(1, &record) {
                 self.has_renewed(sent);
             }
@@ -130,7 +132,7 @@ impl GoLock {
     fn look(&self) -> Option<Vec<Record>> {
         let bare = |store: &MemoryLeaseStore| {
             let record = store.lease()?.record;
-            // It compares what it has made of them: whole seconds.
+            // It compares whole seconds, which it keeps.
             let cut = |time: Option<jiff::Timestamp>| {
                 time.and_then(|time| jiff::Timestamp::from_second(time.as_second()).ok())
             };
@@ -146,7 +148,7 @@ impl GoLock {
         self.halves.iter().map(bare).collect()
     }
 
-    /// What follows on the record of the first half.
+    /// The record that follows the first half's.
     fn next(&self, holder: String, lease_duration_seconds: i32) -> Record {
         let there = self.halves[0].lease().map(|lease| lease.record).unwrap_or_default();
         let time = jiff::Timestamp::from_second(self.clock.wall().as_second()).ok();
@@ -161,7 +163,7 @@ impl GoLock {
         }
     }
 
-    /// Whether there was anything to write over.
+    /// Writes one half. Returns whether there was a record to replace.
     fn write(&mut self, half: usize, record: &Record) -> bool {
         let Some(there) = self.halves[half].lease() else { return false };
         let write_id = there.record.write_id;

@@ -1,6 +1,7 @@
-//! What is noted and what must never be: overlapping guards, fences that fall, work that outlives
-//! its margin, a release before the work has ended. It looks on without touching: what it asks ends
-//! no term and wakes nobody.
+//! Judge: the invariants of a run, and the events that it reached.
+//!
+//! Guards must not overlap, and fence tokens must not fall. Work must not outlive its margin, or go
+//! on after a release. The judge only observes: it ends no term and wakes no task.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -27,10 +28,10 @@ impl Dice {
     }
 }
 
-/// How often what may happen happened: a simulation that reaches nothing proves nothing.
+/// How often each event happened: a simulation that reaches nothing proves nothing.
 pub(crate) type Seen = BTreeMap<&'static str, u64>;
 
-/// So many lines are kept.
+/// The number of lines that a story keeps.
 const STORY: usize = 400;
 
 /// A hash of everything that happened, and the end of the story.
@@ -65,64 +66,61 @@ pub(crate) struct Led {
     pub(crate) node: String,
     pub(crate) leadership: Leadership,
     pub(crate) working: bool,
-    /// It was seen to be over, and so it is for good.
+    /// The term was over once, so it must stay over.
     over: bool,
 }
 
-/// What the nodes are doing, and what has happened so far.
+/// The state of the nodes, and the events so far.
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) terms: Vec<Led>,
     fences: Vec<FenceToken>,
-    /// How a node's link is now.
+    /// The weather of each link.
     pub(crate) weather: BTreeMap<String, u64>,
-    /// Links of processes that are no more.
+    /// Links of processes that were killed.
     pub(crate) dead: BTreeSet<String>,
-    /// Until when a process stands still: it does nothing, and nobody can say that its work goes
-    /// on.
+    /// Until when each process stands still: it does nothing, so its work does not count.
     pub(crate) still: BTreeMap<String, Instant>,
-    /// Links of processes that have ended for good: whatever their elector remembers, nothing of
-    /// it runs.
+    /// Links of ended processes: nothing of them runs, whatever their electors remember.
     pub(crate) ended: BTreeSet<String>,
-    /// Since when a process is under maintenance.
+    /// Since when each process is under maintenance.
     pub(crate) barred: BTreeMap<String, Instant>,
-    /// All were started again then, and found a lease that somebody held.
+    /// When all nodes restarted and found a held lease.
     pub(crate) all_began: Option<Instant>,
-    /// Whom the last release named.
+    /// The successor that the last release named.
     pub(crate) named: Option<String>,
-    /// The servers are away: nothing arrives, and nothing is told.
+    /// The servers are away: no request and no event arrives.
     pub(crate) away: bool,
-    /// There is no such namespace: nothing can be made in it.
+    /// The namespace is missing, so creates fail.
     pub(crate) no_namespace: bool,
-    /// The servers of these say that they have not yet seen the version which a watch is to go on
-    /// from.
+    /// Links whose server has not yet seen the version that a watch continues from.
     #[cfg_attr(
         any(not(feature = "kube"), wq_plant),
         allow(dead_code, reason = "there is no server")
     )]
     pub(crate) lagging: BTreeSet<String>,
-    /// What these read is no JSON.
+    /// Links whose answers are no JSON.
     #[cfg_attr(
         any(not(feature = "kube"), wq_plant),
         allow(dead_code, reason = "there is no server")
     )]
     pub(crate) garbled: BTreeSet<String>,
-    /// When what was under way as the faults stopped arrives at last.
+    /// When the requests arrive that were in flight as the faults stopped.
     pub(crate) late: BTreeSet<Instant>,
-    /// A state of the Lease that the store may be put back to.
+    /// A state of the Lease for a restore.
     pub(crate) backup: Option<StoredLease>,
-    /// So many wait for the end of a term, and have not heard of it.
+    /// The number of tasks that wait for the end of a term and have not heard of it.
     pub(crate) untold: u64,
     pub(crate) ledger: Ledger,
     pub(crate) trace: Trace,
     pub(crate) seen: Seen,
 }
 
-/// A process that goes on after it stood still has its timers late by no more than this.
+/// The longest lag of timers after a process stood still.
 const GRAIN: Duration = Duration::from_millis(2);
 
 impl World {
-    /// What these electors are judged by.
+    /// Sets the rules for these electors.
     pub(crate) fn begin(&mut self, mode: Mode, configs: &[Config]) {
         let ledger = &mut self.ledger;
         ledger.by_wall = mode == Mode::WallClocks;
@@ -147,20 +145,20 @@ impl World {
         *self.seen.entry(what).or_default() += 1;
     }
 
-    /// What the ledger says of an entry.
+    /// Fails if an entry breaks a rule of the ledger.
     pub(crate) fn rules(&self, seed: u64, verdict: Result<(), String>) {
         if let Err(wrong) = verdict {
             panic!("seed {seed}: {wrong}\n{}", self.trace.story());
         }
     }
 
-    /// Looks at the last terms: of more than these none can be news, and all are looked at when
-    /// another begins.
+    /// Checks the last terms, since no earlier one can change. `begins` checks all.
     pub(crate) fn check(&mut self, seed: u64) {
         self.look(seed, 3);
     }
 
-    /// The store went back to an earlier state, when no lease held. Its revisions may come again.
+    /// The store went back to an earlier state while no lease held. With `again`, its revisions may
+    /// repeat.
     pub(crate) fn went_back(&mut self, again: bool) {
         self.ledger.went_back();
         self.named = None;
@@ -169,9 +167,8 @@ impl World {
         }
     }
 
-    /// The invariant that is checked after every step: no guard is valid but that of the last term,
-    /// and none becomes valid again. Whoever goes by a clock that A2 excludes may rob, and be
-    /// robbed.
+    /// Checks the invariant of every step: only the last term's guard is valid, and none becomes
+    /// valid again. An elector whose clock A2 excludes may rob, and be robbed.
     fn look(&mut self, seed: u64, at_most: usize) {
         let (count, mut wrong) = (self.terms.len(), None);
         let robbed = self.robbed();
@@ -179,7 +176,7 @@ impl World {
         let lives = |led: &Led| !ended.contains(&led.node);
         let terms = self.terms.iter_mut().enumerate().skip(count.saturating_sub(at_most));
         for (i, led) in terms.filter(|(_, led)| lives(led)) {
-            // What remains is asked and not the guard, which notes that it has expired, and tells.
+            // `remaining` changes nothing, but the guard notes its expiry and notifies.
             let valid = !led.leadership.remaining().is_zero();
             if valid && led.over {
                 wrong = Some(format!("{} goes on after its end", led.node));
@@ -193,8 +190,8 @@ impl World {
         }
     }
 
-    /// How many terms, from the first, may go on beside a later one: they were taken from their
-    /// leader by one whose clock is too fast, or go on for too long by one that is too slow.
+    /// The number of first terms that may overlap a later one. An elector with a fast clock took
+    /// the lease from them, or a slow clock extends them.
     fn robbed(&self) -> usize {
         if self.ledger.off_beat.is_none() {
             return 0;
@@ -215,7 +212,7 @@ impl World {
         self.terms.last().filter(leads).map(|led| led.node.clone())
     }
 
-    /// Somebody sends a release, or it is carried out.
+    /// Checks a release that is sent or carried out.
     pub(crate) fn gives_back(&self, seed: u64, node: &str) {
         let busy = self.terms.iter().any(|led| led.node == node && led.working);
         assert!(
@@ -225,8 +222,8 @@ impl World {
         );
     }
 
-    /// A write was carried out, by this link or (empty) by somebody who may do anything. There is
-    /// no record where there is no Lease any more.
+    /// A write of this link was carried out. An empty link may write anything. No record means that
+    /// the Lease is gone.
     pub(crate) fn carried_out(&mut self, seed: u64, writer: &str, record: Option<&Record>) {
         self.check(seed);
         let verdict = self.ledger.wrote(writer, record, &self.ended);
@@ -248,7 +245,7 @@ impl World {
         if let Some(last) = self.fences.last().filter(|_| robbed < self.terms.len()) {
             assert!(*last < fence, "seed {seed}: {last} then {fence}\n{}", story());
         }
-        // Whoever checks it is safe, whatever clocks do.
+        // Receivers that check the token are safe, whatever clocks do.
         assert!(!self.fences.contains(&fence), "seed {seed}: {fence} again\n{}", story());
         let barred =
             self.barred.get(&node).is_some_and(|since| since.elapsed() > Duration::from_millis(1));
@@ -262,12 +259,12 @@ impl World {
                 on_evidence |= !led.leadership.remaining().is_zero();
                 continue;
             }
-            // Its margin is over before anybody else's term begins.
+            // A term's margin is over before another elector's term begins.
             let stood_still =
                 self.still.get(&led.node).is_some_and(|until| Instant::now() < *until + GRAIN);
             let late = led.working && (led.node == node || !stood_still);
-            // The guard itself is asked here alone: if it says no, it is over for good, and what
-            // remains is zero as it was.
+            // Only this place asks the guard itself: if it says no, the term is over, and
+            // `remaining` stays zero.
             let beside = !led.leadership.remaining().is_zero() || led.leadership.is_valid();
             if led.node != node && i < robbed {
                 off_beat |= beside;
@@ -289,18 +286,18 @@ impl World {
         self.fences.push(fence);
         self.terms.push(Led { node, leadership, working: true, over: false });
         self.saw("term");
-        // All that ever began: none of them is valid beside it.
+        // No earlier term is valid beside this one.
         self.look(seed, usize::MAX);
         self.terms.len() - 1
     }
 }
 
-/// The work of a term, from its first step to its last, also if it is dropped.
+/// The work of a term, from its first step to its last, even if it is dropped.
 pub(crate) struct Working {
     world: Arc<Mutex<World>>,
     seed: u64,
     index: usize,
-    /// Whose ledger is to hear of its end.
+    /// The link under which the ledger learns of the end.
     told: Option<String>,
 }
 
@@ -316,8 +313,7 @@ impl Working {
         Self { world: Arc::clone(world), seed, index, told: None }
     }
 
-    /// The ledger hears of its begin now, when this elector has counted so many terms, and of its
-    /// end.
+    /// Reports the term to the ledger, now with the elector's term count, and again when it ends.
     pub(crate) fn told(mut self, link: &str, terms: u64) -> Self {
         let mut world = self.world.lock().unwrap();
         let verdict = world.ledger.counted(link, terms);
@@ -333,7 +329,7 @@ impl Working {
 
 impl Drop for Working {
     fn drop(&mut self) {
-        // Not while panicking: the world's lock may be held by the one who panics.
+        // No check while panicking: the panicking task may hold the world's lock.
         if let Ok(mut world) = self.world.lock() {
             world.terms[self.index].working = false;
             if !std::thread::panicking() {

@@ -1,6 +1,7 @@
-//! What is on record: who wrote the Lease as it stands and since when, whose terms were announced,
-//! and how often each elector asks. Each entry is held against a rule: nobody empties or overwrites
-//! another's live record, each term that began ends once, and requests have a bound.
+//! Ledger: the writer of the present record, the announced terms, and the requests of each elector.
+//!
+//! Each entry must obey a rule. No write empties or replaces another's live record, each term ends
+//! once, and requests have a bound.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
@@ -8,28 +9,27 @@ use std::time::Duration;
 use lease_election::{Announced, FenceToken, Record};
 use tokio::time::Instant;
 
-/// By so much the fastest clock is ahead of a lease, and a little.
+/// The fastest clock gains less than one part in this many.
 const DRIFT: u32 = 1000;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What electors grant to others at the most.
+/// The longest lease that electors grant to others.
 const CAP: Duration = Duration::from_mins(10);
 
-/// An elector's requests are counted in stretches of this length.
+/// The window in which an elector's requests are counted.
 const STRETCH: Duration = Duration::from_secs(10);
 
-/// How many it sends in one at the most, with renewals each second: twenty at its pace of half a
-/// retry period, as many to read what a failure left unknown and to open its watch again, and the
-/// first attempts of a campaign that begins anew, which come quicker. (The most that was seen is
-/// 33.)
+/// The most requests of an elector in one window, with renewals each second. Its pace of half a
+/// retry period makes twenty. Reads after failures and reopened watches may make as many. The first
+/// attempts of a new campaign come quicker. (The highest count so far is 33.)
 const REQUESTS: usize = 50;
 
-/// The same of its LeaseCandidate, which it keeps up, and reads where it may not be watched. (The
-/// most that was seen is 29.)
+/// The same for its LeaseCandidate, which it keeps up, and reads where it may not watch. (The
+/// highest count so far is 29.)
 const CANDIDATE_REQUESTS: usize = 50;
 
-/// What a request is about.
+/// The object of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(
     any(not(feature = "kube"), wq_plant),
@@ -43,60 +43,60 @@ pub(crate) enum About {
 #[derive(Default)]
 pub(crate) struct Ledger {
     standing: Option<Entry>,
-    /// Terms that were said to begin and not yet to end, by link.
+    /// Terms that were announced as begun and not yet as ended, by link.
     begun: BTreeMap<String, FenceToken>,
-    /// How many terms each elector had counted when its work began last.
+    /// The term count of each elector when its work last began.
     counted: BTreeMap<String, u64>,
-    /// By what they are about, and by link.
+    /// The requests, by object and by link.
     sent: [BTreeMap<String, VecDeque<Instant>>; 2],
-    /// When the write of this mark got its time, until it is carried out.
+    /// When the write of each mark got its time, until it is carried out.
     writes: BTreeMap<String, Instant>,
-    /// A record may be judged by the time that it names, which is that of its making.
+    /// Records are judged by the time in them, which is that of their making.
     pub(crate) by_wall: bool,
-    /// A controller writes too, and judges by the times that records name.
+    /// A controller writes too, and judges by the times in records.
     pub(crate) is_coordinated: bool,
-    /// The shortest lease that an elector has for its own.
+    /// The shortest lease of all electors.
     pub(crate) own: Duration,
-    /// And the longest.
+    /// The longest lease of all electors.
     pub(crate) longest: Duration,
-    /// How often each node renews at the most, by a clock that is right.
+    /// The shortest renewal period of each node, by a right clock.
     pub(crate) renewals: Vec<Duration>,
-    /// The clock of this node runs at another speed than A2 allows.
+    /// The node whose clock A2 excludes.
     pub(crate) off_beat: Option<u64>,
-    /// Who has sent this, until it is carried out.
+    /// The sender of each record, until it is carried out.
     senders: HashMap<Record, String>,
 }
 
-/// A record, the link it came by (none of a stranger), and from when on it counts, if it does.
+/// A record, its writer's link (empty for a stranger), and since when it counts, if it does.
 struct Entry {
     record: Record,
     writer: String,
     since: Option<Instant>,
     /// When it got its time.
     named: Instant,
-    /// What a controller granted away when it wrote this: whoever wrote that may not have heard.
+    /// The record that a controller replaced by this grant: its writer may not have heard.
     below: Option<Box<Self>>,
 }
 
-/// Whether this link is of a process that elects for others.
+/// Whether this link is a controller's.
 pub(crate) fn is_controller(link: &str) -> bool {
     link.starts_with('c')
 }
 
-/// Of which node this link's process is, if it is an elector's.
+/// The node of this link, if it is an elector's.
 fn node_of(link: &str) -> Option<u64> {
     link.strip_prefix('n')?.split('.').next()?.parse().ok()
 }
 
-/// Whether this process has this identity: with the number of its life, or without.
+/// Whether this process has this identity, with or without the number of its life.
 fn is_called(link: &str, identity: &str) -> bool {
     link == identity || link.split_once('.').is_some_and(|(node, _)| node == identity)
 }
 
 impl Entry {
     fn is_live(&self, own: Duration) -> bool {
-        // As it is stated: one that names no duration above zero holds for a lease of the electors'
-        // own, and none for longer than the cap.
+        // The documented rule: a duration of zero or less counts as the electors' own lease. None
+        // counts for longer than the cap.
         let lease = match u64::try_from(self.record.lease_duration_seconds) {
             Ok(0) | Err(_) => own,
             Ok(seconds) => Duration::from_secs(seconds).min(CAP),
@@ -105,7 +105,7 @@ impl Entry {
             && self.since.is_some_and(|since| since.elapsed() < lease - lease / DRIFT)
     }
 
-    /// Whether this writer may put another record in its place.
+    /// Checks that this writer may replace this record.
     fn is_taken_by(
         &self,
         writer: &str,
@@ -113,7 +113,7 @@ impl Entry {
         ended: &BTreeSet<String>,
         own: Duration,
     ) -> Result<(), String> {
-        // A grant is its electee's at once, and what was granted away is not.
+        // A grant belongs to its candidate at once; the record that it replaced does not.
         let is_granted = is_controller(&self.writer) && is_called(writer, &self.record.holder);
         let foreign = self.writer != writer && !ended.contains(&self.writer) && !is_granted;
         if foreign && self.is_live(own) {
@@ -125,11 +125,10 @@ impl Entry {
         self.below.as_ref().map_or(Ok(()), |below| below.is_taken_by(writer, record, ended, own))
     }
 
-    /// What remains of it below a grant: a controller finds that it has run out by the time that it
-    /// names.
+    /// The record that remains below a grant. A controller judges its expiry by the time in it.
     fn granted_away(mut self) -> Option<Box<Self>> {
         if is_controller(&self.writer) {
-            // Nobody has claimed it.
+            // No candidate has claimed the grant.
             return self.below;
         }
         self.since = self.since.map(|since| since.min(self.named));
@@ -137,7 +136,7 @@ impl Entry {
     }
 }
 
-/// Whether nothing differs but what a controller notes on a Lease in force.
+/// Whether the records differ only in a controller's notes on a held Lease.
 fn is_noted(before: &Record, after: &Record) -> bool {
     let notes = |record: &Record| Record {
         strategy: after.strategy.clone(),
@@ -148,8 +147,8 @@ fn is_noted(before: &Record, after: &Record) -> bool {
 }
 
 impl Ledger {
-    /// A write by this link (none: the operator's or a stranger's, who may do anything) was carried
-    /// out; those in `ended` have ended for good.
+    /// Enters a write that was carried out. An empty link is the operator or a stranger, which may
+    /// write anything. The processes in `ended` run no more.
     pub(crate) fn wrote(
         &mut self,
         writer: &str,
@@ -164,15 +163,15 @@ impl Ledger {
         let (own, may_rob) = (self.own, !self.keeps_time(writer) && !record.is_free());
         if let Some(standing) = self.standing.as_mut() {
             if standing.record == *record {
-                // A label: the record goes on as it was.
+                // A label changed, and the record goes on.
                 return Ok(());
             }
             if grants && is_noted(&standing.record, record) {
-                // And so it does with a controller's notes.
+                // A controller's notes leave its age as it is.
                 standing.record = record.clone();
                 return Ok(());
             }
-            // client-go sees that a record changed by its whole seconds alone.
+            // client-go detects a changed record by its whole seconds only.
             let second = |record: &Record| record.renew_time.map(|time| time.as_second());
             let repeats = !writer.is_empty()
                 && standing.writer == writer
@@ -180,14 +179,14 @@ impl Ledger {
             if repeats {
                 return Err(format!("{writer} writes twice within one second"));
             }
-            // Controllers go by wall clocks, and are no electors. And whoever's clock is too fast
-            // finds that leases run out early.
+            // Controllers go by wall clocks, and are no electors. By a clock that is too fast,
+            // leases expire early.
             if !writer.is_empty() && !grants && !may_rob {
                 standing.is_taken_by(writer, record, ended, own)?;
             }
         }
         let sent = record.write_id.as_ref().and_then(|mark| self.writes.remove(mark));
-        // A stranger names whole seconds.
+        // A stranger's record has whole seconds.
         let named =
             sent.unwrap_or_else(|| Instant::now().checked_sub(SECOND).unwrap_or_else(Instant::now));
         let since = Some(if self.by_wall { named } else { Instant::now() });
@@ -197,17 +196,17 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether the clock of this process is one that A2 allows.
+    /// Whether A2 allows the clock of this process.
     pub(crate) fn keeps_time(&self, link: &str) -> bool {
         self.off_beat.is_none() || self.off_beat != node_of(link)
     }
 
-    /// Whether the record that stands there is no elector's.
+    /// Whether a stranger wrote the present record.
     pub(crate) fn is_a_strangers(&self) -> bool {
         self.standing.as_ref().is_some_and(|standing| standing.writer.is_empty())
     }
 
-    /// This link sends this, and the server will not say who it was.
+    /// Notes the sender of a record, which the server does not report.
     #[cfg_attr(
         any(not(feature = "kube"), wq_plant),
         allow(dead_code, reason = "there is no server")
@@ -216,7 +215,7 @@ impl Ledger {
         self.senders.insert(record, link.to_owned());
     }
 
-    /// Who has sent what is carried out now; once, for what is put back later is the operator's.
+    /// Takes the sender of a record that is carried out, once: a restored record is the operator's.
     #[cfg_attr(
         any(not(feature = "kube"), wq_plant),
         allow(dead_code, reason = "there is no server")
@@ -225,21 +224,21 @@ impl Ledger {
         self.senders.remove(record)
     }
 
-    /// What stands there was put back when no lease held.
+    /// The present record was restored while no lease held.
     pub(crate) fn went_back(&mut self) {
         if let Some(standing) = &mut self.standing {
             standing.since = None;
         }
     }
 
-    /// A write is about to be sent: its time stands in it.
+    /// Notes that a write has its time, before it is sent.
     pub(crate) fn stamped(&mut self, record: &Record) {
         if let (true, Some(mark)) = (self.by_wall || self.is_coordinated, &record.write_id) {
             self.writes.insert(mark.clone(), Instant::now());
         }
     }
 
-    /// Each term that begins ends once, and before the next of the same elector.
+    /// Checks that each term ends once, and before the same elector's next term.
     pub(crate) fn announced(
         &mut self,
         link: &str,
@@ -261,7 +260,7 @@ impl Ledger {
         if right { Ok(()) } else { Err(format!("{link} said {what:?} of {fence} within {open:?}")) }
     }
 
-    /// Work begins when this elector has counted so many terms: each is counted, and works once.
+    /// Checks the term count of an elector whose work begins: each term is counted, and works once.
     pub(crate) fn counted(&mut self, link: &str, terms: u64) -> Result<(), String> {
         let before = self.counted.insert(link.to_owned(), terms).unwrap_or(0);
         if before < terms {
@@ -271,7 +270,7 @@ impl Ledger {
         }
     }
 
-    /// The run is over, and so are all terms.
+    /// Checks that every term has ended with the run.
     pub(crate) fn all_ended(&self) -> Result<(), String> {
         if self.begun.is_empty() {
             Ok(())
@@ -280,7 +279,7 @@ impl Ledger {
         }
     }
 
-    /// One more request of this elector.
+    /// Counts one more request of this elector.
     pub(crate) fn asks(&mut self, link: &str, about: About) -> Result<(), String> {
         let (all, most) = match about {
             About::Lease => {

@@ -1,8 +1,10 @@
-//! Many electors, one lease, every fault of the store, clocks that run at different rates, and time
-//! that is not real: one seed, one history. After every step: no two valid guards, no write over
-//! another's live record, fence tokens only rise, a lease is emptied only by one whose work has
-//! ended, and no term begins while the work of another goes on. The lease is in memory, or on an
-//! API server in this process; the judge is the same.
+//! Simulation: many electors on one lease, under every fault of the store, with drifting clocks and
+//! simulated time.
+//!
+//! One seed makes one history. After every step no two guards are valid, and no write replaces
+//! another's live record. Fence tokens only rise. A lease is released only after its holder's work
+//! has ended, and no term begins while the work of another goes on. The lease is in memory, or on
+//! an API server in this process, under the same judge.
 
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod applied;
@@ -45,34 +47,34 @@ use fate::{kill, send_away, start_again};
 use judge::{Dice, Seen, Trace, World};
 use node::{DAY, Mode, Node, Stage};
 
-/// With the C library's a run takes a quarter longer.
+/// The C library's allocator makes a run take a quarter longer.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What befalls whom is drawn in steps of this length.
+/// Faults are drawn this many times a second.
 const STEPS: u64 = 10;
 const STEP: Duration = Duration::from_millis(1000 / STEPS);
-/// From one trouble to the next, on average.
+/// Steps from one trouble to the next, on average.
 const BETWEEN: u64 = 24 * STEPS;
-/// So many seeds are told of at a time.
+/// A run reports after this many seeds.
 const PIECE: u64 = 1000;
-/// The last part of each run is fair, for the sake of progress.
+/// The last part of each run has no faults, to show progress.
 const FAIR: u64 = 40 * STEPS;
-/// What was sent before that arrives no later than so long after.
+/// Requests sent before the fair part arrive within this time of its start.
 #[cfg(all(feature = "kube", not(wq_plant)))]
 const LATEST: Duration = Duration::from_secs(20);
-/// In one run of so many ten candidates or more start together.
+/// One run in this many starts ten candidates or more at once.
 const CROWDS: u64 = 16;
-/// And in one of so many fifty, from this seed on.
+/// One seed in `HERDS.0`, from seed `HERDS.1` on, starts fifty.
 const HERDS: (u64, u64) = (128, 41);
-/// Of whom so many stay, when a part of the run is over.
+/// The candidates of such a herd that stay after a part of the run.
 const STAY: usize = 4;
 const STAMPEDE: u64 = 4;
-/// When a process that was killed, or was started by mistake, is taken away.
+/// Steps until a process that was killed, or started by mistake, is removed.
 const AFTER_DEATH: u64 = 10 * STEPS;
 const MS: Duration = Duration::from_millis(1);
 
-/// What every batch of some hundred runs must have seen, wherever the lease is.
+/// Events that every batch of some hundred runs must reach, wherever the lease is.
 const EVERYWHERE: [&str; 34] = [
     "handed over",
     "successor took it",
@@ -86,8 +88,8 @@ const EVERYWHERE: [&str; 34] = [
     "shorter leases",
     "leases of several lengths",
     "deletion unheard by its leader",
-    // A runtime that is blocked is the same here: nothing of the process goes on but its clock.
-    // What acts on real threads meanwhile is `tests/it/watchdog.rs`.
+    // A blocked runtime looks the same here: only the clock of the process goes on.
+    // `tests/it/watchdog.rs` covers real threads.
     "process stands still",
     "machine suspended",
     "process killed",
@@ -112,10 +114,10 @@ const EVERYWHERE: [&str; 34] = [
     "old event again",
 ];
 
-/// Only in so few seeds.
+/// Only few seeds reach this.
 const FIFTY: &str = "fifty start together";
 
-/// And in memory.
+/// Events that only runs in memory must reach.
 const IN_MEMORY: [&str; 27] = [
     "ten start together",
     FIFTY,
@@ -147,7 +149,7 @@ const IN_MEMORY: [&str; 27] = [
     "led beside one whose clock is wrong",
 ];
 
-/// And on a server: the words of its request log, and what was done to a whole link.
+/// Events that only runs on a server must reach: faults of its request log, and of whole links.
 #[cfg(all(feature = "kube", not(wq_plant)))]
 const ON_A_SERVER: [&str; 33] = [
     "conflict",
@@ -185,8 +187,7 @@ const ON_A_SERVER: [&str; 33] = [
     "TLS error",
 ];
 
-/// And where controllers elect: what befalls them, and how those came to lead whom they elect
-/// among.
+/// Events that only runs with controllers must reach: their faults, and how electors came to lead.
 #[cfg(all(feature = "kube", not(wq_plant)))]
 const COORDINATED: [&str; 27] = [
     "controller stands still",
@@ -219,7 +220,7 @@ const COORDINATED: [&str; 27] = [
     "granted while another leads",
 ];
 
-/// What happens to whom, by chance.
+/// Draws one trouble, and carries it out.
 async fn trouble(
     stage: &Stage,
     running: &mut [Node],
@@ -241,7 +242,7 @@ async fn trouble(
         5..=6 if backend.lease().await.is_some() => {
             world.lock().unwrap().saw("stranger");
             let passed = stage.start.elapsed();
-            // Whoever goes by wall clocks may rely on them.
+            // A controller goes by this time, so it must be exact.
             let part = if stage.mode.is_coordinated() { passed.subsec_nanos() as i32 } else { 0 };
             let record = Record {
                 holder: "x".into(),
@@ -276,7 +277,7 @@ async fn trouble(
                 running[n].elector.maintenance().begin();
             }
         }
-        // What a grant follows on would not be what its candidate saw.
+        // After a restore, a grant would follow a record that its candidate did not see.
         14..=17 if !stage.mode.is_coordinated() => {
             calamity::restore(stage, running, buried, step, dice).await;
         }
@@ -286,7 +287,8 @@ async fn trouble(
         {
             calamity::lose_namespace(stage, running, dice).await;
         }
-        // Started by mistake beside one that lives: its link is fair, and it is stopped in time.
+        // A process starts by mistake beside a live one of its identity. Its link is fair, and it
+        // is stopped in time.
         22..=23
             if stage.kind == Kind::Memory
                 && stage.mode.identity(0, 0) == stage.mode.identity(0, step) =>
@@ -317,14 +319,14 @@ async fn trouble(
     }
 }
 
-/// The most of this that any of them has, by a clock that may be slow.
+/// The greatest value of all configurations, by a clock that may be slow.
 fn most(mode: Mode, configs: &[Config], of: impl Fn(&Config) -> Duration) -> Duration {
     let slowest = if mode == Mode::Rates { 2 } else { 1 };
     configs.iter().map(of).max().unwrap_or_default() * slowest
 }
 
-/// How long nobody may lead where there are no faults: a lease, and what it takes to wait one's
-/// turn and to try again after a conflict from nowhere.
+/// The longest time without a leader in fair weather: a lease, the wait for a turn, and a retry
+/// after a spurious conflict.
 fn patience(mode: Mode, configs: &[Config]) -> Duration {
     let turn = |config: &Config| {
         config.takeover_jitter() * u32::from(config.rank().map_or(1, |rank| rank + 1))
@@ -334,13 +336,12 @@ fn patience(mode: Mode, configs: &[Config]) -> Duration {
     most(mode, configs, Config::lease_duration) + most(mode, configs, turn)
 }
 
-/// And after the last fault, until somebody leads again: the same, and what it takes to notice that
-/// the faults are over.
+/// The additional time after the last fault, in which electors notice that the faults are over.
 fn slack(mode: Mode, configs: &[Config]) -> Duration {
-    // A server had asked to be left alone for as long, and a stranger's lease is no longer.
+    // A server may have asked for a pause this long. A stranger's lease is no longer.
     let foreign = Duration::from_secs(5);
-    // A request that is never answered is under way, and the slowest retry comes after it; a watch
-    // that fell silent.
+    // The slowest retry comes after a request that is never answered, or after a watch that fell
+    // silent.
     let retry = |config: &Config| {
         (config.request_timeout() + config.retry_period() * 5 / 2).max(config.retry_period() * 3)
     };
@@ -390,12 +391,12 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     let (mut step, mut next_change, mut next_trouble) = (0, 1, 1 + dice.roll(2 * BETWEEN));
     let (mut fair_began, mut unled_since, mut led) = (start, None, false);
     let (patience, slack) = (patience(mode, &configs), slack(mode, &configs));
-    // What so many cost is paid for a part of the run.
+    // The run pays for fifty electors in its first part only.
     let mut disperse = is_herd.then_some(fair_from / STAMPEDE);
     let patience = patience + beside.as_ref().map_or(Duration::ZERO, Coordinated::unled_longer);
     while step < steps {
-        // To what happens next; from link to link the electors are judged by what they do
-        // themselves.
+        // Sleeps to the next change. In between, the electors' own requests and answers trigger the
+        // judge.
         let stops =
             buried.iter().map(|(killed, _)| killed + AFTER_DEATH).filter(|stop| *stop > step).min();
         let next = next_change.min(next_trouble).min(fair_from).min(stops.unwrap_or(steps));
@@ -419,14 +420,14 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
                 (n, weather, next_change) = alone;
             }
             if weather == 4 {
-                // For less than a request may take, so that its answer is taken in late, or for up
-                // to three leases.
+                // The pause is shorter than a request, so that its answer arrives late, or up to
+                // three leases.
                 let pause =
                     if dice.roll(3) == 0 { 50 + dice.roll(800) } else { 500 + dice.roll(15_000) };
-                // It goes on when the faults stop.
+                // The process goes on when the faults stop.
                 let pause = pause.min((fair_from - step) * 1000 / STEPS);
-                // As late as `BootClock` is at the most. A controller's bounds leave no room for
-                // it.
+                // Timers lag as much as those of `BootClock` may. A controller's bounds leave no
+                // room for it.
                 let unaware = dice.roll(500).min((fair_from - step) * 1000 / STEPS - pause);
                 let suspends = !mode.is_coordinated() && dice.roll(3) == 0;
                 let (until, what) = if suspends {
@@ -459,7 +460,7 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
             kill(&stage, &running[n as usize]);
             start_again(&stage, &mut running, &mut buried, n, step, &mut dice);
         }
-        // Its term is long over by then.
+        // The term of the old process is long over by then.
         for (_, old) in
             buried.iter().filter(|(killed, _): &&(u64, Node)| killed + AFTER_DEATH == step)
         {
@@ -476,19 +477,19 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
         }
         if fair {
             let now = world.lock().unwrap();
-            // The last fault ends when the last of what was sent under it has arrived.
+            // The last fault ends when the last request sent under it has arrived.
             let last_fault = match kind {
                 Kind::Memory => now.late.range(fair_began..=Instant::now()).next_back().copied(),
-                // Which of them arrive the servers alone know, and by when they have.
+                // Only the servers know which requests arrive; all have arrived by then.
                 #[cfg(all(feature = "kube", not(wq_plant)))]
                 Kind::Server => Some((fair_began + LATEST).min(Instant::now())),
             };
             let since = unled_since.unwrap_or_else(Instant::now).max(last_fault.unwrap_or(start));
             unled_since = (!now.somebody_leads()).then_some(since);
-            // All others have noticed by then that the faults are over. What arrives late is a
-            // fault, and comes back with its own slack.
+            // All electors have noticed by then that the faults are over. A late arrival is a fault
+            // with its own slack.
             let noticed = last_fault.unwrap_or(fair_began).elapsed() >= slack;
-            // Whoever still acts beside a stranger's record has not heard of it.
+            // A leader that still acts beside a stranger's record has not heard of it.
             led = noticed && (led || unled_since.is_none() && !now.ledger.is_a_strangers());
             let bound = if led { patience } else { patience + slack };
             let unled = unled_since.map_or(Duration::ZERO, |since| since.elapsed());
@@ -506,7 +507,7 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     end(seed, &stage, running, buried, &mut dice).await;
     let mut world = world.lock().unwrap();
     backend.tell(&mut world, start);
-    // The store has the world in its hooks, and each term has the store.
+    // The store's hooks hold the world, and each term holds the store.
     let terms = std::mem::take(&mut world.terms);
     let told = (std::mem::take(&mut world.trace), std::mem::take(&mut world.seen));
     drop(world);
@@ -514,7 +515,7 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     told
 }
 
-/// Everybody is stopped: whoever leads gives the lease back, and nobody works.
+/// Stops every elector: the leader releases the lease, and no work remains.
 async fn end(
     seed: u64,
     stage: &Stage,
@@ -528,10 +529,9 @@ async fn end(
     let electors: Vec<LeaderElector> = all.iter().map(|node| node.elector.clone()).collect();
     let overran = || electors.iter().map(|elector| elector.stats().losses.overran).sum::<u64>();
     let overran_before = overran();
-    // The leader first, and the others while they are about to take over.
+    // The leader stops first, and the others while they are about to take over.
     let leader = all.iter().find(|node| node.elector.is_leader());
-    // What is left of a term whose work outlived its hand-over runs out, and may not before the
-    // end.
+    // A term whose work outlived its hand-over expires, perhaps only after the end.
     let runs_out =
         leader.is_none() && backend.lease().await.is_some_and(|lease| !lease.record.is_free());
     if let Some(leader) = leader {
@@ -559,7 +559,7 @@ async fn end(
             "seed {seed}: stopped in fair weather, and yet not given back\n{story}"
         );
     }
-    // Who was woken by the end of its term gets to run.
+    // Tasks that the end of their term woke get to run.
     tokio::time::sleep(MS).await;
     let mut world = world.lock().unwrap();
     let story = || world.trace.story();
@@ -592,13 +592,13 @@ fn run(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
         .block_on(simulate(kind, seed, seconds))
 }
 
-/// A number from the environment.
+/// Reads a number from the environment.
 fn figure(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
 }
 
-/// The seeds from `ELECTION_FROM` on, a thousand after the other, so that a run that is cut short
-/// has said how far it came.
+/// Plays the seeds from `ELECTION_FROM` on. It reports each thousand, so that an aborted run shows
+/// its progress.
 #[expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -641,7 +641,7 @@ fn play(kind: Kind, seeds: u64, seconds: u64, matrix: &[&[&str]]) {
     println!("election, {kind:?}: {} simulated hours: {all:?}", seeds * seconds / 3600);
     for what in matrix.iter().flat_map(|part| part.iter()) {
         let times = all.get(what).copied().unwrap_or(0);
-        // Some happen once in a seed, however long that is, or in so many.
+        // Some events happen once in a seed of any length, or only in the seeds of `HERDS`.
         let enough = if *what == FIFTY {
             seeds / HERDS.0
         } else {
@@ -651,7 +651,7 @@ fn play(kind: Kind, seeds: u64, seconds: u64, matrix: &[&[&str]]) {
     }
 }
 
-/// Whether what is rare need not be seen.
+/// Whether the run is too short to require rare events.
 fn is_short(seeds: u64, seconds: u64) -> bool {
     seeds * seconds < 100_000
 }
@@ -675,8 +675,8 @@ fn on_a_server_under_every_fault_guards_never_overlap_fences_rise_and_release_co
 }
 
 fn repeats_itself(kind: Kind) {
-    // With connections on a server: 5, and 22 with a controller. A clock of another speed in
-    // memory: 7.
+    // Seeds 5 and 22 have connections on a server, 22 with a controller. Seed 7 has a clock of
+    // another speed in memory.
     for seed in [3, 5, 7, 22, 1234, 99_999] {
         let (first, _) = run(kind, seed, 150);
         let (second, _) = run(kind, seed, 150);

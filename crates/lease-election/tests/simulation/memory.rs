@@ -1,5 +1,5 @@
-//! The lease in memory: what the weather of a link does to its calls, and what each fault is called
-//! in the matrix.
+//! Memory: the faults that a link's weather causes in the store in memory, and their names in the
+//! matrix.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::judge::Dice;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// What is answered to one that asks for a version which this server has not seen yet.
+/// The answer to a request for a version that this server has not seen yet.
 const TOO_LARGE: &str = "status 504: Timeout: Too large resource version";
 
 pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
@@ -19,13 +19,13 @@ pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
         after: Duration::from_millis(dice.roll(700)),
     };
     match weather {
-        // Fair: a few milliseconds, now and then a conflict from nowhere.
+        // Fair: a few milliseconds, sometimes a spurious conflict.
         0 => match dice.roll(40) {
             0 if verb == Verb::Update => Fault::Refused(StoreError::Conflict),
             1 if verb == Verb::Event => Fault::Refused(StoreError::unknown("cut")),
             _ => Fault::Slow { before: dice.roll(4) as u32 * MS, after: dice.roll(4) as u32 * MS },
         },
-        // Foul: anything.
+        // Foul: any fault.
         1 => match (verb, dice.roll(10)) {
             (Verb::Event, 0..=3) => Fault::Slow {
                 before: Duration::from_millis(dice.roll(3000)),
@@ -48,14 +48,14 @@ pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
             (Verb::Update, 7) => Fault::Refused(StoreError::Conflict),
             _ => slow(dice),
         },
-        // Cut off, but what was sent may arrive later.
+        // Cut off, but writes may arrive later.
         2 => match verb {
             Verb::Update | Verb::Create if dice.roll(2) == 0 => {
                 Fault::Late(Duration::from_millis(dice.roll(20_000)))
             }
             _ => Fault::Lost,
         },
-        // Credentials have run out; what is watched goes on.
+        // Credentials have expired; open watches go on.
         EXPIRED => match verb {
             Verb::Event => Fault::None,
             _ => Fault::Refused(StoreError::Rejected { code: 401, message: "Unauthorized".into() }),
@@ -68,12 +68,12 @@ pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
     }
 }
 
-/// There is no namespace to make anything in.
+/// The namespace is missing, so creates fail.
 pub(crate) fn no_namespace() -> Fault {
     Fault::Refused(StoreError::Rejected { code: 404, message: "no namespace default".into() })
 }
 
-/// What a fault is called in the matrix.
+/// The name of a fault in the matrix.
 pub(crate) fn name(verb: Verb, fault: &Fault) -> Option<&'static str> {
     Some(match (verb, fault) {
         (Verb::Event, Fault::Lost) => "event lost",

@@ -1,6 +1,8 @@
-//! Candidates of the old store, of both and of the new one, two of client-go's among them, with
-//! faults of every link to either half, leases that are given back and processes that crash, stop
-//! and start again: guards never overlap, and when the faults end somebody leads.
+//! Migration faults: candidates of the old store, of the new one and of both, beside two of
+//! client-go's.
+//!
+//! All links to either half have faults, and processes crash, stop and restart. Guards never
+//! overlap, and a candidate leads once the faults end.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,31 +21,31 @@ use crate::go_lock::GoLock;
 const STEPS: u64 = 2500;
 /// The shorter leases.
 const LEASE: Duration = Duration::from_secs(5);
-/// The longer ones, where not all are of one length.
+/// The longer leases, where lengths differ.
 const LONG: Duration = Duration::from_secs(9);
-/// When all processes run again, a shorter lease after the last fault: a late write may arrive a
-/// second later, what it leaves is noticed within five, and is to run out: the longer lease, and
-/// the random wait.
+/// The time to a leader once all processes run again, a shorter lease after the last fault. A late
+/// write may arrive a second later, and is noticed within five. Then it must expire: the longer
+/// lease, and the random wait.
 const LEADS_WITHIN: Duration = Duration::from_secs(16);
-/// Who may not write one half writes the other one once, perhaps, before it finds out.
+/// A candidate that may not write one half may write the other once, before it finds out.
 const FINDS_OUT_WITHIN: Duration = LEASE;
-/// What a request takes on a long way, and its answer.
+/// The time that a request takes on a far link, and its answer.
 const FAR: Duration = Duration::from_millis(20);
 
-/// How a client's way to one half is.
+/// The state of a client's link to one half.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Link {
     Fine,
-    /// Requests take a while; events are there before their answers.
+    /// Requests take a while; events arrive before their answers.
     Far,
-    /// It may look, and not write.
+    /// The client may read, but not write.
     Forbidden,
-    /// What it writes is made, and no answer comes.
+    /// Writes are applied, and not answered.
     Unanswered,
-    /// Every kind of fault, now and then.
+    /// Every kind of fault, sometimes.
     Flaky,
     Cut,
-    /// It hears nothing, and is heard.
+    /// Watches and events are lost; other requests succeed.
     Deaf,
 }
 
@@ -53,7 +55,7 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A store to which each client has a link of its own.
+/// A store with a link for each client.
 fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
     let (links, rng) = (Arc::clone(links), Mutex::new(fastrand::Rng::with_seed(seed)));
     MemoryLeaseStore::new().with_faults(move |client, verb| {
@@ -88,7 +90,7 @@ fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
     })
 }
 
-/// From now on all their links to this half are so.
+/// Sets the links of all candidates to this half.
 fn set_links(candidates: &[Candidate], links: &Links, link: Link) {
     let mut links = locked(links);
     for one in candidates {
@@ -96,30 +98,30 @@ fn set_links(candidates: &[Candidate], links: &Links, link: Link) {
     }
 }
 
-/// What one process of a candidate is.
+/// One process of a candidate.
 struct Process {
     elector: LeaderElector,
     terms: Arc<Mutex<Vec<Leadership>>>,
     run: tokio::task::JoinHandle<()>,
 }
 
-/// One candidate, over all its processes.
+/// A candidate over all its processes.
 struct Candidate {
     identity: &'static str,
-    /// Which half it knows; both if none is named.
+    /// The only half that it knows; both if `None`.
     only: Option<usize>,
     lease: Duration,
-    /// The present process last. Of all of them no guard may be valid beside another.
+    /// The present process is the last. No two of their guards may be valid at once.
     processes: Vec<Process>,
 }
 
-/// Where they meet.
+/// The parts that the candidates share.
 struct World {
     halves: [MemoryLeaseStore; 2],
     seed: u64,
-    /// Of all: a record of one process is not that of an earlier one.
+    /// One clock for all processes, so that no record repeats an earlier process's.
     clock: TokioClock,
-    /// Terms end by themselves no more.
+    /// Work ends by itself no more.
     calm: Arc<AtomicBool>,
 }
 
@@ -173,13 +175,13 @@ impl Candidate {
     }
 }
 
-/// What happened, over all seeds.
+/// The events of all seeds.
 #[derive(Default, Debug)]
 struct Counts {
     terms: usize,
     given_back: u64,
     crashed: usize,
-    /// Crashed while it led.
+    /// Crashes while leading.
     crashed_leading: usize,
     stopped: usize,
     started_again: usize,
@@ -225,7 +227,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     let links: [Links; 2] = Default::default();
     let halves = [half(&links[0], seed), half(&links[1], seed + 1000)];
     let world = World { halves, seed, clock: TokioClock::new(), calm: Arc::default() };
-    // The first step of the migration or the second.
+    // The first step of the migration, or the second.
     let single = usize::from(!seed.is_multiple_of(2));
     let long = if seed.is_multiple_of(3) { LONG } else { LEASE };
     let candidate =
@@ -244,7 +246,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     }
     let mut go = vec![GoLock::new("go", vec![world.halves[single].clone()], world.clock, long)];
     if single == 0 {
-        // In the other step its MultiLock would overwrite what the new ones hold.
+        // In the other step, its MultiLock would overwrite the new candidates' record.
         go.push(GoLock::new("go-multi", world.halves.to_vec(), world.clock, long));
     }
     let mut story = Vec::new();
@@ -307,7 +309,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
                 links.iter().for_each(|links| locked(links).clear());
                 tell("all of ours are back".to_owned());
             }
-            // With half of what was under way made.
+            // Half of the writes in flight are applied.
             Some(since) if since.elapsed() > Duration::from_millis(1500) => {
                 set_links(&candidates, &links[0], Link::Cut);
             }
@@ -340,7 +342,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     for links in &links {
         locked(links).clear();
     }
-    // All are well, but for one of them in half of the seeds.
+    // All links work, except those of one candidate in half of the seeds.
     let within = match seed % 4 {
         0 | 1 => LEADS_WITHIN,
         2 => {

@@ -1,5 +1,5 @@
-//! A process: an elector with a clock of its own, a line to its store, and work. While it stands
-//! still nothing that concerns it goes on but the clock.
+//! Node: a process with an elector, a clock of its own, a line to its store, and work. While it
+//! stands still, only its clock goes on.
 
 #![cfg_attr(
     any(not(feature = "kube"), wq_plant),
@@ -31,26 +31,25 @@ use crate::coordinated::stands_on;
 use crate::judge::{Dice, Working, World};
 use crate::ledger::About;
 
-/// Until when a process stands still, in milliseconds after the start: because it was stopped, its
-/// machine was suspended, or its runtime is blocked, which is the same here: nothing of it goes on
-/// but its clock.
+/// When a process goes on, in milliseconds after the start. A stopped process, a suspended machine
+/// and a blocked runtime are the same here: only the clock goes on.
 #[derive(Clone, Debug)]
 pub(crate) struct Still {
     origin: Instant,
     until: Arc<AtomicU64>,
-    /// Until when its timers do not fire, which is no sooner: those of a machine that was
-    /// suspended come late by what they do not count.
+    /// When its timers fire again, which is no sooner. The timers of a suspended machine lag by the
+    /// time that they do not count.
     unaware: Arc<AtomicU64>,
 }
 
-/// By how many milliseconds a wall clock is ahead.
+/// The milliseconds by which a wall clock is ahead.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wall(Arc<AtomicI64>);
 
 impl Wall {
     pub(crate) fn set(&self, mode: Mode, dice: &mut Dice) {
         let ahead = match mode {
-            // What is assumed there: half the bound, either way.
+            // The assumption (A8): half the bound, either way.
             Mode::WallClocks => {
                 let bound = WALL_CLOCKS.as_millis() as u64;
                 dice.roll(bound + 1) as i64 - bound as i64 / 2
@@ -67,29 +66,29 @@ impl Wall {
     }
 }
 
-/// What the electors of a run may rely on besides the lease.
+/// Facts that the electors of a run may rely on besides the lease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// Not even that all clocks run at one rate: that of node 0 runs at half or at double speed,
-    /// which A2 excludes.
+    /// Not even equal rates of all clocks: node 0's runs at half or double speed, which A2
+    /// excludes.
     Rates,
-    /// Nothing; they have ranks.
+    /// None; the electors have ranks.
     Ranks,
-    /// Wall clocks within a bound, which is kept.
+    /// Wall clocks within a bound that holds (A8).
     WallClocks,
-    /// Evidence of who has ended, which is true.
+    /// True evidence of ended holders (A9).
     Evidence,
-    /// An API server's controller, and wall clocks as that needs them.
+    /// An API server's controller, and the wall clocks that it needs.
     #[cfg(all(feature = "kube", not(wq_plant)))]
     Coordinated(Clocks),
 }
 
 const WALL_CLOCKS: Duration = Duration::from_secs(1);
 
-/// One seed of so many in memory, this one.
+/// In memory, one seed in `RATES.0`, from seed `RATES.1` on.
 const RATES: (u64, u64) = (13, 7);
 
-/// How long leases are, in seconds, where not all are of five.
+/// Lengths of leases in seconds, where not all are of five.
 const LEASES: [u64; 4] = [1, 3, 2, 4];
 
 impl Mode {
@@ -97,7 +96,7 @@ impl Mode {
         let turn = match kind {
             Kind::Memory if seed % RATES.0 == RATES.1 => return Self::Rates,
             Kind::Memory => seed,
-            // Every third is coordinated, and the others take turns.
+            // Every third seed is coordinated; the others take turns.
             #[cfg(all(feature = "kube", not(wq_plant)))]
             Kind::Server if seed % 3 == 1 => return Self::Coordinated(Clocks::of(seed)),
             #[cfg(all(feature = "kube", not(wq_plant)))]
@@ -110,12 +109,13 @@ impl Mode {
         }
     }
 
-    /// Who life number `life` of node `n` is. Lives of one node are told apart where it counts.
+    /// The identity of life `life` of node `n`. Lives have different names where the mode needs
+    /// that.
     pub(crate) fn identity(self, n: u64, life: u64) -> String {
         let apart = match self {
             Self::Evidence => true,
-            // One that comes back under its old name has a LeaseCandidate already; that of one
-            // which does not is left behind.
+            // An elector that returns under its old name has a LeaseCandidate already. A new name
+            // leaves the old LeaseCandidate behind.
             #[cfg(all(feature = "kube", not(wq_plant)))]
             Self::Coordinated(clocks) => n % 2 == 1 || clocks == Clocks::Ahead,
             _ => false,
@@ -123,13 +123,13 @@ impl Mode {
         if apart { format!("n{n}.{life}") } else { format!("n{n}") }
     }
 
-    /// Whether the server's controller elects, or may.
+    /// Whether the server's controller elects, or may elect.
     pub(crate) fn is_coordinated(self) -> bool {
         !matches!(self, Self::Rates | Self::Ranks | Self::WallClocks | Self::Evidence)
     }
 }
 
-/// The true register of those whose process has ended.
+/// The true register of ended processes.
 struct Register(Arc<Mutex<World>>);
 
 #[async_trait]
@@ -149,18 +149,17 @@ impl Still {
         Self { origin, until: Arc::default(), unaware: Arc::default() }
     }
 
-    /// From now on for so long, and no shorter than it has to already. Until when that is, and its
-    /// timers do not fire.
+    /// Stands still for at least this long from now. Returns when its timers fire again.
     pub(crate) fn stand(&self, millis: u64) -> Instant {
         self.suspend(millis, 0)
     }
 
-    /// The same of a machine that is suspended: when it is back its clock is right, and its timers
-    /// need so much longer to find that out.
+    /// Stands still as a suspended machine. Its clock is right when it wakes, and its timers need
+    /// `unaware` longer.
     pub(crate) fn suspend(&self, millis: u64, unaware: u64) -> Instant {
         let back = self.origin.elapsed().as_millis() as u64 + millis;
         self.until.fetch_max(back, Ordering::SeqCst);
-        // Another one of before may have needed longer still.
+        // The timers of an earlier suspend may lag even longer.
         let aware = back + unaware;
         let aware = self.unaware.fetch_max(aware, Ordering::SeqCst).max(aware);
         self.origin + Duration::from_millis(aware)
@@ -170,7 +169,7 @@ impl Still {
         self.left_of(&self.until)
     }
 
-    /// Until its timers fire.
+    /// The time until its timers fire.
     fn timers(&self) -> Duration {
         self.left_of(&self.unaware)
     }
@@ -186,24 +185,23 @@ impl Still {
     }
 }
 
-/// When runs begin, whatever day it is, in seconds.
+/// The fixed day on which runs begin, in seconds.
 pub(crate) const DAY: i64 = 1_767_225_600;
 
-/// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours and is
-/// set now and then. While its process stands still it goes on, and its timers do not fire. Of
-/// timers that are due at once any may be the first: each wakes whoever waits for it once before,
-/// for nothing.
+/// A clock that drifts by some millionths. Its wall clock is off by hours, and is set sometimes. It
+/// goes on while its process stands still, but its timers do not fire. Timers that are due at once
+/// fire in any order: each wakes its waiter once before.
 #[derive(Clone, Debug)]
 pub(crate) struct Drifting {
     pub(crate) ppm: i64,
     pub(crate) still: Still,
     pub(crate) wall: Wall,
-    /// Of so many timers this is the next.
+    /// The number of the next timer.
     pub(crate) timers: Arc<AtomicU64>,
 }
 
 impl Drifting {
-    /// What is left until then, by a clock that is right; not zero before.
+    /// The time until the deadline by a right clock; zero only once it is reached.
     fn until(&self, deadline: Moment) -> Duration {
         let nanos = deadline.since(self.now()).as_nanos() * 1_000_000;
         let right = nanos.div_ceil((1_000_000 + self.ppm) as u128);
@@ -227,8 +225,7 @@ impl Clock for Drifting {
         let clock = self.clone();
         let early = Dice(self.timers.fetch_add(1, Ordering::SeqCst)).roll(64) as u32;
         Box::pin(async move {
-            // Those who sleep until the same instant are woken in the order in which they went to
-            // sleep last.
+            // Sleeps that end at one instant wake in the order in which they began.
             tokio::time::sleep(clock.until(deadline) / 64 * early).await;
             loop {
                 let left = clock.until(deadline).max(clock.still.timers());
@@ -241,8 +238,8 @@ impl Clock for Drifting {
     }
 }
 
-/// The store as one process reaches it: while that stands still nothing is sent, and no answer and
-/// no event is taken in.
+/// The store as one process reaches it. While the process stands still it sends nothing, and
+/// receives no answer and no event.
 struct Line {
     store: Arc<dyn LeaseStore>,
     watches: AtomicU64,
@@ -252,19 +249,19 @@ struct Line {
 }
 
 impl Line {
-    /// An answer or an event came in: something may follow from what came in before.
+    /// Judges when an answer or event arrives, since earlier ones may have had effects.
     fn look(&self) {
         self.stage.world.lock().unwrap().check(self.stage.seed);
     }
 
-    /// One more request.
+    /// Counts one more request.
     fn asks(&self) {
         let mut world = self.stage.world.lock().unwrap();
         let verdict = world.ledger.asks(&self.link, About::Lease);
         world.rules(self.stage.seed, verdict);
     }
 
-    /// A write has its time, and is about to be sent: its process may stand still before that.
+    /// Notes that a write has its time. Its process may stand still before it sends the write.
     fn stamped(&self, record: &Record) {
         self.stage.world.lock().unwrap().ledger.stamped(record);
     }
@@ -342,12 +339,12 @@ impl LeaseStore for Line {
     }
 }
 
-/// Whether the clock of this node is the wrong one, where one is.
+/// Whether this node has the wrong clock in `Mode::Rates`.
 fn keeps_no_time(n: u64) -> bool {
     n == 0
 }
 
-/// It campaigns again and again, until it is stopped.
+/// A process that campaigns again and again until it is stopped.
 pub(crate) struct Node {
     pub(crate) elector: LeaderElector,
     pub(crate) number: u64,
@@ -357,7 +354,7 @@ pub(crate) struct Node {
     pub(crate) run: JoinHandle<()>,
 }
 
-/// What all of a run share.
+/// The parts that all nodes of a run share.
 #[derive(Clone)]
 pub(crate) struct Stage {
     pub(crate) kind: Kind,
@@ -367,7 +364,7 @@ pub(crate) struct Stage {
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) mode: Mode,
     pub(crate) nodes: u64,
-    /// Something was written that a controller may want to see.
+    /// Signals a write that a controller may want to see.
     pub(crate) written: Arc<watch::Sender<()>>,
     /// The minor version that each node emulates.
     pub(crate) emulated: Arc<Mutex<Vec<u64>>>,
@@ -382,13 +379,12 @@ impl Stage {
         self.builder(n, life).build().unwrap()
     }
 
-    /// How long the leases of node `n` are, in seconds: five, or in a quarter of the seeds
-    /// something else, and in another what no other node has. On a server, where more renewals
-    /// take long to play, in an eighth.
+    /// The lease of node `n` in seconds: five, in a quarter of the seeds another length, in another
+    /// quarter one per node. On a server, where more renewals take long to play, each is an eighth.
     pub(crate) fn lease(&self, n: u64) -> u64 {
         let turn = |of: u64| LEASES[(of % LEASES.len() as u64) as usize];
         match self.seed / 2 % 8 {
-            // A controller's bounds leave no room for it.
+            // A controller's bounds leave no room for other lengths.
             _ if self.mode.is_coordinated() => 5,
             2 => turn(self.seed / 16),
             3 => turn(self.seed / 16 + n),
@@ -398,12 +394,12 @@ impl Stage {
         }
     }
 
-    /// Whether not all nodes have leases of one length.
+    /// Whether the nodes' leases differ in length.
     pub(crate) fn leases_differ(&self) -> bool {
         (0..self.nodes).any(|n| self.lease(n) != self.lease(0))
     }
 
-    /// `fast()`, and in the same proportions where leases are of another length.
+    /// `fast()`, scaled to the node's lease.
     pub(crate) fn builder(&self, n: u64, life: u64) -> ConfigBuilder {
         let part = |millionths: u64| Duration::from_micros(self.lease(n) * millionths);
         let config = Config::builder("default", "lease")
@@ -425,10 +421,10 @@ impl Stage {
     /// Starts life number `life` of node `n`.
     pub(crate) fn start(&self, n: u64, life: u64, dice: &mut Dice) -> Node {
         let link = format!("n{n}.{life}");
-        // Within the drift that the configuration allows for.
         let still = Still::new(self.start);
         let wall = Wall::default();
         wall.set(self.mode, dice);
+        // Within the drift that the configuration allows.
         let within = dice.roll(1001) as i64 - 500;
         let ppm = match self.mode {
             Mode::Rates if keeps_no_time(n) => {
@@ -476,7 +472,7 @@ impl Stage {
         let goes_on = stands_on(self.mode, &mut dice);
         while !elector.is_stopped() {
             if goes_on {
-                // It stands on from term to term.
+                // The elector stands on from term to term.
                 let (stage, name, mut dice) = (self.clone(), node.clone(), dice.clone());
                 let running = elector.clone();
                 let run = elector.run_forever(move |leadership| {
@@ -496,15 +492,15 @@ impl Stage {
     }
 }
 
-/// How a term goes if nothing befalls it.
+/// The course of a term without faults.
 struct Plan {
     length: u64,
     wind_up: u64,
     polite: bool,
     panics: bool,
-    /// Whether it gives the term up, and for whose sake.
+    /// Whether the work gives the term up, and the successor that it names.
     parting: Option<Option<String>>,
-    /// Whether it waits for the end of the term and hears of no stop.
+    /// Whether the work waits for the end of the term and ignores stops.
     deaf: bool,
 }
 
@@ -514,11 +510,11 @@ impl Plan {
         let (polite, panics) = (dice.roll(4) != 0, dice.roll(12) == 0);
         let parting = match dice.roll(4) {
             0 => Some(None),
-            // Maybe to one that is not there.
+            // The successor may not exist.
             1 => Some(Some(stage.mode.identity(dice.roll(stage.nodes + 1), 0))),
             _ => None,
         };
-        // A controller counts on those who make way.
+        // A controller relies on leaders that make way.
         let deaf = dice.roll(4) == 0 && !stage.mode.is_coordinated();
         Self { length, wind_up, polite, panics, parting, deaf }
     }
@@ -534,7 +530,8 @@ impl Plan {
         let candidacy = elector.status().candidacy;
         let term =
             Working::begin(&stage.world, stage.seed, stage.start, name.clone(), leadership.clone());
-        // Its store is made within, and announces nothing: what is told of a term is its work.
+        // A coordinated elector makes its own store, which announces nothing. So the work reports
+        // the term.
         let term = if candidacy.is_some() { term.told(&name, elector.stats().terms) } else { term };
         if let Some(how) = told(stage.mode, candidacy.as_ref()) {
             stage.world.lock().unwrap().saw(how);
@@ -563,7 +560,7 @@ impl Plan {
                 {
                     stage.world.lock().unwrap().saw(what);
                     let _ = leadership.ending().await;
-                    // It counts on the lease until its work has ended.
+                    // The work relies on the lease until it has ended.
                     tokio::time::sleep(Duration::from_millis(wind_up)).await;
                     return;
                 }
@@ -582,7 +579,7 @@ impl Plan {
     }
 }
 
-/// Waits for the end of a term alone, and does so to the end: also when the work is dropped.
+/// Waits for the end of a term in a task of its own, which survives dropped work.
 fn listen(world: &Arc<Mutex<World>>, leadership: Leadership) -> JoinHandle<Loss> {
     let world = Arc::clone(world);
     world.lock().unwrap().untold += 1;
@@ -595,7 +592,7 @@ fn listen(world: &Arc<Mutex<World>>, leadership: Leadership) -> JoinHandle<Loss>
     })
 }
 
-/// How one came to lead in a coordinated election.
+/// How an elector came to lead in a coordinated election.
 fn told(mode: Mode, candidacy: Option<&Candidacy>) -> Option<&'static str> {
     mode.is_coordinated().then_some(match candidacy {
         None => "led beside coordinated ones",
@@ -605,7 +602,7 @@ fn told(mode: Mode, candidacy: Option<&Candidacy>) -> Option<&'static str> {
     })
 }
 
-/// Gives the term up, maybe for somebody's sake; `None` if it does not.
+/// Gives the term up, perhaps to a successor. `None` if the elector keeps it.
 fn parts(leadership: &Leadership, successor: Option<String>) -> Option<&'static str> {
     match successor {
         Some(successor) => leadership.hand_over_to(successor).ok().map(|()| "handed over"),

@@ -1,5 +1,5 @@
-//! The lease on an API server in this process, each node at a server of its own in front of the
-//! same objects: faults by plan, caches that lag behind.
+//! Server: the lease on an API server in this process, with planned faults and lagging caches. Each
+//! node has a front of its own before the same objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -30,10 +30,10 @@ use crate::wire::{self, Gate};
 
 const OPERATOR: &str = "operator";
 
-/// In one seed of so many, this one, processes have connections.
+/// Processes use connections in one seed of `CONNECTED.0`, from seed `CONNECTED.1` on.
 const CONNECTED: (u64, u64) = (17, 5);
 
-/// As a MicroTime is written.
+/// Formats a time as a MicroTime.
 fn micro(time: Timestamp) -> String {
     format!("{time:.6}")
 }
@@ -43,17 +43,17 @@ pub(crate) struct Servers {
     fronts: Vec<Replica>,
     operator: KubeLeaseStore,
     leases: Api<Lease>,
-    /// Whether each has LeaseCandidates.
+    /// Whether each front has LeaseCandidates.
     gates: Vec<Gate>,
-    /// How each treats who connects to it; none where all are called.
+    /// How each front treats connections; empty if processes call it directly.
     doors: Vec<Door>,
     candidates: Api<LeaseCandidate>,
-    /// What is fair hides nothing of what was written.
+    /// The fair plan cuts no watch.
     calm: bool,
     plans: Mutex<u64>,
     backup: Mutex<Option<Lease>>,
     touched: Mutex<u64>,
-    /// Up to which revision the judge was told.
+    /// The last revision that the judge was told.
     told: watch::Receiver<u64>,
 }
 
@@ -63,7 +63,7 @@ impl Servers {
             Mode::Coordinated(clocks) => (clocks == Clocks::Ahead, SEATS),
             _ => (false, 0),
         };
-        // Time enough for what seeds make of it, whatever day it is.
+        // A fixed day leaves room for every clock that seeds make.
         let day = std::time::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
         let server = EmbeddedApiServer::builder().seed(seed).start_time(day).build();
         let config = Config::builder("default", "lease").identity(OPERATOR).build().unwrap();
@@ -98,12 +98,12 @@ impl Servers {
         }
     }
 
-    /// The server of this number, as a process reaches it.
+    /// A client of server `n`, as a process reaches it.
     pub(crate) fn wired(&self, stage: &Stage, still: &Still, n: u64, link: &str) -> Client {
         wire::client(stage, still, link, self.road(n, link), &self.gates[n as usize])
     }
 
-    /// The way of this process to the server of this number.
+    /// The road of this process to server `n`.
     fn road(&self, n: u64, link: &str) -> Road {
         let server = self.fronts[n as usize].service().as_user(link);
         match self.doors.get(n as usize) {
@@ -120,7 +120,7 @@ impl Servers {
         self.gates[n as usize].send_replace(open);
     }
 
-    /// Watches of LeaseCandidates end, silent ones too.
+    /// Ends watches of LeaseCandidates, silent ones too.
     pub(crate) fn end_silence(&self, n: u64) {
         let watches = Match::any().verb(Verb::Watch).resource("leasecandidates");
         let _ = self.fronts[n as usize].faults().cut_watches(&watches);
@@ -150,8 +150,7 @@ impl Servers {
         Arc::new(KubeLeaseStore::new(client, config))
     }
 
-    /// Nothing that is sent from now on is answered or carried out, and watches are silent; or all
-    /// is fair.
+    /// From now on no request is answered or carried out, and watches are silent; or all is fair.
     pub(crate) fn set_away(&self, away: bool) {
         for front in &self.fronts {
             let seed = self.next_plan();
@@ -166,7 +165,7 @@ impl Servers {
         }
     }
 
-    /// The watches of this node say nothing from now on.
+    /// Silences the watches of this node.
     pub(crate) fn deafen(&self, n: u64) {
         let _ = self.fronts[n as usize].faults().stall_watches(&Match::any().verb(Verb::Watch));
     }
@@ -177,32 +176,31 @@ impl Servers {
         *plans
     }
 
-    /// Keeps the whole object, to be put back.
+    /// Keeps the whole object for a restore.
     pub(crate) async fn back_up(&self) {
         let lease = self.leases.get_opt("lease").await.expect("nothing befalls the operator");
         *self.backup.lock().unwrap() = lease;
     }
 
-    /// Puts it back as it was, uid, version and all. Its revisions go on: a server does not hand
-    /// one out twice.
+    /// Restores the object with its uid and version. Revisions go on: a server issues none twice.
     pub(crate) async fn restore(&self, version: &Version) -> bool {
         let Some(lease) = self.backup.lock().unwrap().take() else { return false };
         if lease.metadata.resource_version.as_deref() != Some(&*version.resource_version) {
             return false;
         }
         let done = self.server.restore(&lease).is_ok();
-        // From then on what stands there is taken for what was put back.
+        // From then on the judge takes the present record for the restored one.
         let (mut told, restored) = (self.told.clone(), self.server.revision());
         let _ = told.wait_for(|revision| !done || *revision >= restored).await;
         done
     }
 
-    /// Whatever the server takes of it.
+    /// Writes the record, if the server accepts it.
     pub(crate) async fn scribble(&self, record: &Record) -> bool {
         let written = record.write_id.as_deref().map(|id| (WRITE_ANNOTATION, id));
         let named = Some((SUCCESSOR_ANNOTATION, &*record.successor));
         let marks: BTreeMap<&str, &str> = written.into_iter().chain(named).collect();
-        // No server takes one that is zero or less, and one that is absent counts for the same.
+        // No server accepts zero or less, and an absent duration counts the same.
         let seconds = Some(record.lease_duration_seconds).filter(|seconds| *seconds != 0);
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let patch = Patch::Merge(json!({
@@ -292,7 +290,7 @@ impl Servers {
             touched.to_string()
         };
         let patch = Patch::Merge(json!({ "metadata": { "labels": { "touched": label } } }));
-        // There may be none.
+        // There may be no Lease.
         let _ = self.leases.patch("lease", &PatchParams::default(), &patch).await;
     }
 
@@ -308,7 +306,7 @@ impl Servers {
         }
     }
 
-    /// Counts what befell which requests, and adds the servers' own traces.
+    /// Counts the faults that requests met, and adds the servers' own traces.
     pub(crate) fn tell(&self, world: &mut World, start: Instant) {
         world.trace.note(start, format_args!("server {:x}", self.server.requests().trace_hash()));
         for front in &self.fronts {
@@ -327,8 +325,7 @@ fn milliseconds(dice: &mut Dice, below: u64) -> u64 {
     1 + dice.roll(below)
 }
 
-/// A few milliseconds, now and then a conflict from nowhere or, if it is not calm, a watch that
-/// ends.
+/// A few milliseconds, sometimes a spurious conflict and, if not calm, the end of a watch.
 fn fair(seed: u64, calm: bool) -> FaultPlan {
     let plan = FaultPlan::seeded(seed)
         .rule(Rule::new(Match::any(), Fault::Latency { min_ms: 0, max_ms: 8 }))
@@ -337,7 +334,7 @@ fn fair(seed: u64, calm: bool) -> FaultPlan {
     if calm { plan } else { plan.rule(Rule::new(Match::any().verb(Verb::Watch), end).percent(20)) }
 }
 
-/// Anything.
+/// Any fault.
 fn foul(seed: u64, dice: &mut Dice) -> FaultPlan {
     let late = [milliseconds(dice, 1000), milliseconds(dice, 12_000)];
     let retry_after_s = 1 + dice.roll(5) as u32;
@@ -387,7 +384,7 @@ fn foul(seed: u64, dice: &mut Dice) -> FaultPlan {
         .rule(Rule::one_of(Match::any().verb(Verb::Get), refused).percent(40))
 }
 
-/// Nothing is answered, and some of what is written arrives much later.
+/// No request is answered, and some writes arrive much later.
 fn black_hole(seed: u64, dice: &mut Dice) -> FaultPlan {
     let after_ms = milliseconds(dice, 20_000);
     FaultPlan::seeded(seed)

@@ -1,5 +1,5 @@
-//! Where there is no API server nobody elects for others: what stands in for `coordinated.rs` in
-//! builds without one.
+//! Uncoordinated: the place of `coordinated.rs` in builds without an API server, where no
+//! controller elects.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::node::{Mode, Node, Stage};
 
 pub(crate) const LONGER: u64 = 0;
 
-/// There is none.
+/// No value exists, since no controller does.
 pub(crate) enum Coordinated {}
 
 impl Coordinated {

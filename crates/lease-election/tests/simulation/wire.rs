@@ -1,6 +1,6 @@
-//! The connection of one process to its API server: while the process stands still nothing is sent,
-//! and no answer and no event is taken in. Where the server does not have LeaseCandidates there is
-//! no such path, and who watched one is cut off.
+//! Wire: the connection of one process to its API server, which stands still with the process.
+//!
+//! A server without LeaseCandidates has no such path, and ends their watches.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -34,7 +34,7 @@ async fn shut(gate: Gate) {
     let _ = gate.subscribe().wait_for(|open| !open).await;
 }
 
-/// Of this process, whose requests are made in its name.
+/// A client in the name of this process, which stands still with it.
 pub(crate) fn client(
     stage: &Stage,
     still: &Still,
@@ -56,7 +56,8 @@ pub(crate) fn client(
             let about_candidates = path.contains(CANDIDATES);
             let record = written(&parts.method, &path, &body);
             if let Some(record) = &record {
-                // Its time stands in it, and its process may stand still before it is sent.
+                // The record has its time, and its process may stand still before it sends the
+                // record.
                 stage.world.lock().unwrap().ledger.stamped(record);
             }
             still.goes_on().await;
@@ -101,7 +102,7 @@ pub(crate) fn client(
             let answer = answer.map_err(std::io::Error::other)?;
             still.goes_on().await;
             stage.world.lock().unwrap().check(stage.seed);
-            // Who is told that there is none is told so to the end.
+            // An answer about a missing path is not cut off.
             let shut: Option<Shut> =
                 (about_candidates && is_served).then(|| Box::pin(shut(gate)) as Shut);
             let (seed, world) = (stage.seed, Arc::clone(&stage.world));
@@ -120,8 +121,8 @@ pub(crate) fn client(
     Client::new(tower::service_fn(send), "default")
 }
 
-/// Of this process, where nothing holds it back: the Lease is reached through it, and its
-/// credentials may run out.
+/// A client in the name of this process that never stands still. It reaches the Lease, and its
+/// credentials may expire.
 pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: Road) -> Client {
     let (world, link) = (Arc::clone(world), link.to_owned());
     let send = move |request: Request<Body>| {
@@ -147,8 +148,8 @@ pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: Road) -> Cl
     Client::new(tower::service_fn(send), "default")
 }
 
-/// What the server says to one it does not know, of a namespace that it does not have, or of a
-/// version that it has not seen yet; and what somebody in between says in its place.
+/// The refusal of an unknown client, of a missing namespace, or of a version that the server has
+/// not seen. A proxy may answer in the server's place.
 fn refusal(world: &mut World, link: &str, method: &Method, uri: &Uri) -> Option<Response<Vec<u8>>> {
     let watches =
         || uri.query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"));
@@ -187,7 +188,7 @@ fn refusal(world: &mut World, link: &str, method: &Method, uri: &Uri) -> Option<
     answer.body(status.to_string().into_bytes()).ok()
 }
 
-/// Of the server, or of what stands before it.
+/// The body from the server, or from a proxy before it.
 enum Answer<B: HttpBody> {
     Refused(Option<B::Data>),
     Passed(B),
@@ -212,7 +213,7 @@ where
     }
 }
 
-/// What is to stand in the Lease by this request, if it is one that writes it.
+/// The record that this request writes into the Lease, if it writes one.
 fn written(method: &Method, path: &str, body: &[u8]) -> Option<Record> {
     let writes = match *method {
         Method::PUT => path.ends_with("/leases/lease"),
@@ -222,13 +223,13 @@ fn written(method: &Method, path: &str, body: &[u8]) -> Option<Record> {
     writes.then(|| record_of(&serde_json::from_slice(body).unwrap_or_default()))
 }
 
-/// What a server answers, as the process takes it in.
+/// A server's answer, as the process receives it.
 struct TakenIn<B: HttpBody> {
     body: B,
     held: Option<Result<Frame<B::Data>, B::Error>>,
     waits: Option<Pin<Box<tokio::time::Sleep>>>,
     still: Still,
-    /// Ends with the API.
+    /// Resolves when the API is switched off.
     shut: Option<Shut>,
     ended: bool,
     seed: u64,
