@@ -1,5 +1,5 @@
-//! A server that alters what it is given, as admission may: nobody leads on it, and everybody says
-//! why.
+//! Altered: a server that alters records, as admission may: no elector leads on it, and each
+//! reports why.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -16,7 +16,7 @@ use crate::cluster::{Replica, fast, sleep_ms};
 
 type Change = fn(&mut Record);
 
-/// A store that changes records on their way, while it is told to.
+/// A store that alters records before it writes them, while `alters` is set.
 #[derive(Clone)]
 struct Altering {
     store: MemoryLeaseStore,

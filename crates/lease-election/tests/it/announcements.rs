@@ -1,4 +1,4 @@
-//! A store that panics when it is told of a term.
+//! Announcements: a store that panics at an announcement.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use lease_election::{
 
 use crate::cluster::fast;
 
-/// Panics when it is told of this.
+/// Panics at this announcement.
 struct Panicking(MemoryLeaseStore, Announced);
 
 #[async_trait]

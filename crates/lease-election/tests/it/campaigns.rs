@@ -1,4 +1,4 @@
-//! Campaigns in a loop of the caller's own: the pauses between them, and what is said of the lease.
+//! Campaigns: a loop of the caller's own, its pauses, and its reports about the lease.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ async fn work_that_panics_again_and_again_pauses_as_if_it_returned() {
         Instant::now()
     };
     let first = panics().await;
-    // The stop margin of the second, and the pause before it.
+    // The stop margin of the second run, and the pause before it.
     assert!(panics().await - first >= 2000 * MS);
     assert_eq!(campaigns.release(), Release::GivenBack);
 }

@@ -1,5 +1,5 @@
-//! How a candidate of a coordinated election stands where the server refuses it something, or
-//! another has its name.
+//! Candidacy: a candidate of a coordinated election that the server refuses something, or whose
+//! name is taken.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -32,7 +32,7 @@ fn forbid(world: &World, what: Match) {
     world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(what, Fault::Forbidden)));
 }
 
-/// Forbidden is not absent.
+/// A forbidden API is not an absent one.
 #[tokio::test(start_paused = true)]
 async fn one_that_may_not_even_ask_for_the_api_says_so_and_does_not_elect_alone() {
     let world = World::new(0);
@@ -78,7 +78,7 @@ async fn of_two_elections_with_one_identity_the_second_says_what_is_wrong_and_le
     second.run.await.unwrap();
 }
 
-/// Granted the lease, and kept from claiming it.
+/// Starts an elector that is granted the lease and cannot claim it.
 async fn granted(world: &World, config: ConfigBuilder) -> Replica {
     forbid(world, Match::any().user("one").resource("leases").writes());
     let one = elector_of(&world.server, world.clock, config, "one", "1.5.0", WithoutApi::Elect);
@@ -107,8 +107,8 @@ async fn a_grant_that_meets_maintenance_is_given_back_and_not_left_to_run_out() 
     one.leads().await;
 }
 
-/// It is switched on while the claim is answered, and off again while the candidate is taken back
-/// for that: the next look at the switch finds nothing.
+/// Maintenance begins while the claim is answered, and ends while the candidate is withdrawn for
+/// it. The next look at the switch finds nothing.
 #[tokio::test(start_paused = true)]
 async fn one_that_declines_for_a_maintenance_that_has_ended_since_stands_again() {
     let world = World::new(0);
@@ -148,7 +148,7 @@ async fn one_that_declines_for_a_maintenance_that_has_ended_since_stands_again()
         (1, 3),
         "a claim, its release, and another claim"
     );
-    // A stop ends that.
+    // A stop ends the candidacy.
     one.elector.stop_handle().stop();
     assert_eq!(one.run.await.unwrap(), Outcome::Finished(Ending::StopRequested));
     assert!(!world.stands("one").await);
@@ -165,7 +165,7 @@ async fn one_that_gives_nothing_back_leaves_a_grant_and_its_lease_to_run_out() {
     sleep_ms(1000).await;
     assert_eq!(holder(&world).await, "one");
 
-    // And its lease, when the controller prefers another.
+    // Nor does it release when the controller prefers another.
     let newer =
         elector_of(&world.server, world.clock, keeps(), "newer", "1.5.0", WithoutApi::Elect);
     let newer = Replica::start(newer, Duration::ZERO);
@@ -198,7 +198,7 @@ async fn to_hand_over_to_one_by_name_is_refused_where_the_server_elects_and_not_
     next.leads().await;
 }
 
-/// Whom a grant follows is known only to who has read the Lease.
+/// Only an elector that has read the Lease knows which holder a grant follows.
 #[tokio::test(start_paused = true)]
 async fn a_later_run_stands_only_when_it_has_read_the_lease_again() {
     let world = World::new(0);
@@ -223,7 +223,7 @@ async fn a_later_run_stands_only_when_it_has_read_the_lease_again() {
     }
 }
 
-/// The API is there and the gate is off. Who came before has found that out.
+/// The API exists, but its feature gate is off. Earlier replicas have found that out.
 #[tokio::test(start_paused = true)]
 async fn where_nobody_elects_a_roll_out_does_not_wait_half_a_minute_for_each_replica() {
     let world = World::without_controller();
@@ -235,7 +235,7 @@ async fn where_nobody_elects_a_roll_out_does_not_wait_half_a_minute_for_each_rep
     let stopped = Instant::now();
     first.elector.stop_handle().stop();
     assert!(second.leads().await - stopped < Duration::from_millis(500));
-    // One that had no time to find out.
+    // The third replica has no time to find out.
     let third = world.replica("third", "1.4.0");
     sleep_ms(3000).await;
     let stopped = Instant::now();
@@ -244,7 +244,7 @@ async fn where_nobody_elects_a_roll_out_does_not_wait_half_a_minute_for_each_rep
     assert!(took < Duration::from_secs(8), "{took:?}");
 }
 
-/// As API Priority and Fairness asks: in plain text, with the time in the header alone.
+/// API Priority and Fairness answers in plain text, with the time only in the header.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_to_be_left_alone_is_left_alone() {
     for what in ["leasecandidates", "leases"] {
@@ -254,7 +254,7 @@ async fn a_server_that_asks_to_be_left_alone_is_left_alone() {
         world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(overloaded, busy)));
         let one = world.replica("one", "1.4.0");
         if what == "leases" {
-            // Also by one that is to be gone.
+            // A stopped elector obeys too.
             sleep_ms(1000).await;
             one.elector.stop_handle().stop();
         }
@@ -288,7 +288,8 @@ async fn one_whose_withdrawal_meets_conflicts_again_and_again_pauses_between_the
     assert_eq!(one.elector.status().candidacy, Some(Candidacy::LeftBehind(StoreError::Conflict)));
 }
 
-/// A lost connection: what was found out is as true as before, and counts in the gap too.
+/// After a lost connection, the finding that no controller elects still counts, even during the
+/// gap.
 #[tokio::test(start_paused = true)]
 async fn where_nobody_elects_a_blip_makes_nobody_wait_for_a_controller_anew() {
     for still_cut in [false, true] {
@@ -298,7 +299,7 @@ async fn where_nobody_elects_a_blip_makes_nobody_wait_for_a_controller_anew() {
         let second = world.replica("second", "1.4.0");
         sleep_ms(12_000).await;
         assert_eq!(candidacy(&second), Candidacy::NobodyElects);
-        // From its LeaseCandidate alone.
+        // Cuts it off from its LeaseCandidate only.
         let faults = world.server.faults();
         forbid(&world, Match::any().user("second").resource("leasecandidates"));
         candidates(&world.server).delete("second", &DeleteParams::default()).await.unwrap();
@@ -319,13 +320,13 @@ async fn where_nobody_elects_a_blip_makes_nobody_wait_for_a_controller_anew() {
         first.elector.stop_handle().stop();
         let took = second.leads().await - stopped;
         assert!(took < Duration::from_millis(500), "still cut {still_cut}: {took:?}");
-        // And it may hand over to one by name, as before.
+        // It may still hand over to a named candidate.
         second.last().leadership.hand_over_to("third").unwrap();
     }
 }
 
-/// What counts when it stands again is what it says of itself; the pauses after terms that are
-/// taken away at once come on top.
+/// When it stands again, the controller goes by its LeaseCandidate. The pauses after terms that end
+/// at once come on top.
 #[tokio::test(start_paused = true)]
 async fn one_that_runs_for_ever_stands_again_a_stop_margin_after_it_lost_its_term_and_not_while_it_pauses()
  {
@@ -351,7 +352,7 @@ async fn one_that_runs_for_ever_stands_again_a_stop_margin_after_it_lost_its_ter
     assert!(took >= margin && took < margin + Duration::from_millis(300), "{took:?}");
     assert_eq!(one.stats().terms, 2);
 
-    // Taken away at once, three times in a row: the pauses are a second, two, and four.
+    // Each term ends at once, three times in a row: the pauses are a second, two, and four.
     for _ in 0..3 {
         leads().await;
         leases(&world.server).delete("lease", &DeleteParams::default()).await.unwrap();
@@ -373,11 +374,11 @@ async fn a_run_of_a_loop_of_ones_own_that_is_dropped_takes_the_candidate_back() 
     campaigns.end().await;
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// A stage of `--full` runs these tests; the stage `test` skips `long`.
 mod long {
     use super::*;
 
-    /// The drain time-out comes before that: what a pod's grace period must be above.
+    /// A Pod's grace period must exceed this and the drain time-out.
     #[tokio::test(start_paused = true)]
     async fn a_stop_takes_three_request_time_outs_at_most_whatever_is_not_answered() {
         let silent =
@@ -397,7 +398,7 @@ mod long {
                 one.leads().await;
                 sleep_ms(1000).await;
                 world.server.faults().set_plan(plan.clone());
-                // Then the LeaseCandidate is read.
+                // The elector then reads its LeaseCandidate.
                 world.server.faults().drop_watches(&ours);
                 sleep_ms(under_way).await;
                 let stopped = Instant::now();
@@ -409,8 +410,8 @@ mod long {
         }
     }
 
-    /// A grant before it may lead again would keep the lease from the others: while its work winds
-    /// up, and while what that has sent may land.
+    /// A grant would keep the lease from the others until this elector may lead again: while its
+    /// work winds up, and while its requests may land.
     #[tokio::test(start_paused = true)]
     async fn one_whose_term_is_lost_does_not_stand_until_it_may_lead_again_and_another_leads_meanwhile()
      {
@@ -453,8 +454,8 @@ mod long {
             sleep_ms(50).await;
             assert!(!world.stands("best").await);
             let took = other.leads().await - lost;
-            // What remains of the lease for all others, by whole seconds of the clock, and a moment
-            // to elect; one that was deleted is waited for anew.
+            // The rest of the lease by whole seconds of the clock, and a moment to elect. After a
+            // deletion the others wait for a whole lease.
             let most = if is_deleted {
                 Duration::from_secs(19)
             } else {
@@ -468,8 +469,8 @@ mod long {
         }
     }
 
-    /// The controller asks, and waits 5 s for the answer. Connections end with the outage, or die
-    /// without a word: then nothing comes through a watch any more.
+    /// The controller asks, and waits 5 s for the answer. The outage ends the connections, or
+    /// silences them, and then their watches deliver no more events.
     #[tokio::test(start_paused = true)]
     async fn after_an_outage_of_a_minute_a_candidate_answers_within_seconds_and_leads() {
         let world = World::new(0);
@@ -507,7 +508,7 @@ mod long {
         }
     }
 
-    /// Nobody would claim what is granted to it then.
+    /// No run would claim a grant then.
     #[tokio::test(start_paused = true)]
     async fn between_two_campaigns_of_a_loop_of_ones_own_it_does_not_stand_and_another_leads() {
         for is_lost in [false, true] {
@@ -526,7 +527,7 @@ mod long {
             let outcome = campaigns.run(work.clone()).await;
             let ended = Instant::now();
             assert_eq!(outcome, if is_lost { Outcome::Lost(()) } else { Outcome::Finished(()) });
-            // What is done between two runs may take long.
+            // The code between two runs may take long.
             let took = other.leads().await - ended;
             let longest = if is_lost { 12_000 } else { 1000 };
             assert!(took < Duration::from_millis(longest), "lost {is_lost}: {took:?}");
@@ -566,8 +567,8 @@ mod long {
         );
         assert_eq!(newer.terms.lock().unwrap().len(), 1);
 
-        // Asked by the server, it is counted: the other is not elected over its head, but
-        // preferred.
+        // It answers the server's question and so counts: the controller prefers the other, and
+        // does not grant the lease away.
         let began = Instant::now();
         let older = world.replica("older", "1.4.0");
         let leads = older.leads().await;

@@ -1,5 +1,5 @@
-//! A cluster for tests: one lease in memory, clients whose link can be cut, and electors that log
-//! when they lead.
+//! Cluster: one lease in memory, clients with links that can be cut, and electors that log their
+//! terms.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ pub(crate) fn fast(identity: &str) -> ConfigBuilder {
 
 type Script = Arc<Mutex<HashMap<(String, Verb), Fault>>>;
 
-/// One lease, and what happens to whose calls.
+/// One lease, and the faults of each client's calls.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) store: MemoryLeaseStore,
@@ -43,7 +43,7 @@ impl Cluster {
         Self { store, script, seeds: Arc::new(Mutex::new(1)), requests }
     }
 
-    /// From now on this happens to these calls of this client.
+    /// Sets the fault of these calls of this client.
     pub(crate) fn set(&self, client: &str, verbs: &[Verb], fault: Fault) {
         let mut script = self.script.lock().unwrap();
         for verb in verbs {
@@ -80,13 +80,12 @@ impl Cluster {
     }
 }
 
-/// A refusal that is certain, for watches that are to be without permission.
+/// A definitive refusal, for watches without permission.
 pub(crate) fn forbidden() -> Fault {
     Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() })
 }
 
-/// One elector that runs in the background with polite work: it winds up when told, after
-/// `wind_up`.
+/// One elector in the background, whose work winds up for `wind_up` when told.
 pub(crate) struct Replica {
     pub(crate) elector: LeaderElector,
     pub(crate) terms: Arc<Mutex<Vec<Led>>>,
@@ -136,7 +135,7 @@ impl Replica {
         self.last().leadership.fence()
     }
 
-    /// Waits until it leads, and says since when.
+    /// Waits until it leads, and returns since when.
     pub(crate) async fn leads(&self) -> Instant {
         for _ in 0..200_000 {
             if let Some(led) = self.terms.lock().unwrap().last() {
@@ -152,7 +151,7 @@ pub(crate) async fn sleep_ms(millis: u64) {
     tokio::time::sleep(Duration::from_millis(millis)).await;
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test moves it.
 #[derive(Clone, Debug)]
 pub(crate) struct ManualClock(Arc<tokio::sync::watch::Sender<Moment>>);
 
@@ -182,8 +181,8 @@ impl Clock for ManualClock {
     }
 }
 
-/// A store that notes which releases met whose lease, and what became of them. They may be long on
-/// their way.
+/// A store that logs the holder that each release met, and the answer. Releases may be long in
+/// flight.
 pub(crate) struct Releases {
     store: MemoryLeaseStore,
     travels: Duration,
@@ -210,7 +209,7 @@ impl LeaseStore for Releases {
         }
         let (store, travels, met) = (self.store.clone(), self.travels, Arc::clone(&self.met));
         let (version, record) = (version.clone(), record.clone());
-        // Also if the sender gives it up.
+        // The request arrives even if its sender gives it up.
         let sent = tokio::spawn(async move {
             tokio::time::sleep(travels).await;
             let holder = store.lease().map(|lease| lease.record.holder).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A candidate that starts and trusts wall clocks: it need not watch a dead leader's Lease for a
-//! whole lease. That holds as long as the clocks keep the bound.
+//! Cold start: a starting candidate that trusts wall clocks within their bound (A8) need not watch
+//! a dead leader's Lease for a whole lease.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, LEASE, fast, sleep_ms};
 
 const BOUND: Duration = Duration::from_millis(500);
 
-/// Its wall clock is out by so many milliseconds.
+/// A clock whose wall clock is off by this many milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Skewed {
     clock: TokioClock,
@@ -35,7 +35,7 @@ impl Clock for Skewed {
 
 type Terms = Arc<Mutex<Vec<Leadership>>>;
 
-/// Campaigns in the background, for good, by a wall clock that is out.
+/// Campaigns in the background until the test ends, by a wall clock that is off.
 fn start(
     cluster: &Cluster,
     clock: TokioClock,
@@ -67,7 +67,7 @@ fn leads(terms: &Terms) -> Option<FenceToken> {
     terms.lock().unwrap().iter().find(|term| term.is_valid()).map(Leadership::fence)
 }
 
-/// How long until it leads.
+/// The time until it leads.
 async fn time_to_lead(terms: &Terms) -> Duration {
     let began = Instant::now();
     while leads(terms).is_none() {
@@ -95,9 +95,9 @@ async fn a_lease_that_ran_out_long_ago_by_the_wall_clock_is_taken_at_once_if_ask
     for (trusts, ago, at_least, at_most) in [
         (true, 3600.0, 0.0, 0.25),
         (false, 3600.0, 5.0, 5.25),
-        // Only what is left of it is waited for, and the bound.
+        // The candidate waits for the rest of the lease, and the bound.
         (true, 2.0, 3.45, 3.75),
-        // As long as ever.
+        // A whole lease, as without trust.
         (true, 0.0, 5.0, 5.25),
     ] {
         let (cluster, clock) = (Cluster::new(), TokioClock::new());
@@ -111,8 +111,8 @@ async fn a_lease_that_ran_out_long_ago_by_the_wall_clock_is_taken_at_once_if_ask
 async fn a_lease_that_is_renewed_after_all_is_not_taken() {
     let (cluster, clock) = (Cluster::new(), TokioClock::new());
     cluster.store.overwrite(left_behind(clock, Duration::from_secs(3600)));
-    // Its answer is under way for longer than the take-over takes: what it read is old, and the
-    // write says so.
+    // The answer travels for longer than the take-over takes: the read is old, and the write meets
+    // a conflict.
     cluster.set(
         "a",
         &[lease_election::Verb::Get],
@@ -134,7 +134,7 @@ async fn only_the_first_lease_that_a_candidate_sees_is_judged_so() {
     cluster.store.overwrite(left_behind(clock, Duration::ZERO));
     let terms = start(&cluster, clock, "a", 0, 1, true);
     sleep_ms(2000).await;
-    // A leader whose wall clock is an hour behind. By its own watching the candidate knows better.
+    // This leader's wall clock is an hour behind. The candidate goes by its own watching.
     cluster.store.overwrite(left_behind(clock, Duration::from_secs(3600)));
     let took = time_to_lead(&terms).await;
     assert!(took > LEASE, "{took:?}");
@@ -153,7 +153,7 @@ async fn a_healthy_leader_whose_wall_clock_breaks_the_bound_is_robbed_and_one_wi
     }
 }
 
-/// Leaders are cut off, and work on until their hold ends; candidates start at any time meanwhile.
+/// Cuts leaders off, which work on until their hold ends, while candidates start at any time.
 /// Returns how often two led at once.
 async fn overlaps(seed: u64, farthest_ms: i64) -> u32 {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -164,7 +164,7 @@ async fn overlaps(seed: u64, farthest_ms: i64) -> u32 {
         let identity = format!("node-{round}");
         let skew = random.i64(-farthest_ms..=farthest_ms);
         nodes.push(start(&cluster, clock, &identity, skew, random.u64(..), true));
-        // Long enough to lead at times, and never so long that all is quiet.
+        // Long enough to lead at times, and too short for quiet.
         let cut = random.u64(0..12_000);
         for at in 0..random.u64(1..12_000) / 20 {
             if at == cut / 20 {
@@ -203,7 +203,7 @@ fn a_bound_that_makes_no_sense_is_refused_with_the_numbers() {
     );
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// A stage of `--full` runs these tests; the stage `test` skips `long`.
 mod long {
     use super::*;
 

@@ -1,6 +1,6 @@
-//! What kube-apiserver's controller of coordinated election does (1.36), less its informers: one
-//! look at a Lease and its candidates, and what follows. When it looks is up to who has it. The
-//! simulation uses this file too.
+//! Controller: one look of kube-apiserver's controller of coordinated election (1.36), without
+//! informers, at a Lease and its candidates. Its caller decides when it looks. The simulation uses
+//! this file too.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -16,26 +16,26 @@ use lease_election::Clock;
 
 pub(crate) const STRATEGY: &str = "OldestEmulationVersion";
 
-/// How often it looks where nothing changes, and for how long candidates may answer it.
+/// How often it looks without a change, and how long candidates may take to answer.
 /// (`defaultRequeueInterval`, `electionDuration`.)
 pub(crate) const ROUND: Duration = Duration::from_secs(5);
 
-/// For how many seconds it grants a Lease. (`defaultLeaseDurationSeconds`.)
+/// The seconds of a grant. (`defaultLeaseDurationSeconds`.)
 const GRANT: i32 = 5;
 
-/// After so many seconds of silence a candidate is forgotten. (`leaseCandidateValidDuration`.)
+/// The seconds of silence after which it forgets a candidate. (`leaseCandidateValidDuration`.)
 const VALID: i64 = 1800;
 
-/// What came of a look.
+/// The result of a look.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// Nobody to elect, or nothing to change.
+    /// There is no candidate to elect, or no change to make.
     Content,
-    /// Candidates were asked, or have not answered yet.
+    /// It asked candidates, or waits for their answers.
     Asks,
     /// It wrote this holder into the Lease.
     Granted(String),
-    /// It wrote beside the holder whom it prefers.
+    /// It wrote this preferred candidate beside the holder.
     Prefers(String),
 }
 
@@ -57,8 +57,8 @@ fn renewed(candidate: &LeaseCandidate) -> Timestamp {
     candidate.spec.renew_time.as_ref().map_or(Timestamp::MIN, |time| time.0)
 }
 
-/// The better one first: of the oldest emulation version, then of the oldest binary, then the
-/// oldest object. (Versions of single digits, as all here are.)
+/// Orders the better candidate first: the oldest emulation version, then the oldest binary, then
+/// the oldest object. (All versions here have single digits.)
 pub(crate) fn by_preference(one: &LeaseCandidate, other: &LeaseCandidate) -> Ordering {
     let order = |candidate: &LeaseCandidate| {
         let spec = &candidate.spec;
@@ -78,7 +78,7 @@ fn holder(lease: &Lease) -> Option<&str> {
 }
 
 impl Controller {
-    /// Its wall clock decides what has run out.
+    /// Its wall clock decides which leases have expired.
     pub(crate) fn new(client: Client, clock: impl Clock) -> Self {
         Self {
             leases: Api::namespaced(client.clone(), "default"),
@@ -88,7 +88,7 @@ impl Controller {
     }
 
     /// # Errors
-    /// A conflict, or what befell a request: the next look is another.
+    /// A conflict, or a failed request: the caller looks again.
     pub(crate) async fn step(&self) -> Result<Look, kube::Error> {
         let now = self.clock.wall();
         let mut found: Vec<LeaseCandidate> =
@@ -153,8 +153,8 @@ impl Controller {
         Ok(look)
     }
 
-    /// Everybody is asked who has not said anything for a round, and has a round to answer. Whether
-    /// answers are waited for.
+    /// Asks each candidate that was silent for a round, and gives it a round to answer. Returns
+    /// whether an answer is outstanding.
     async fn ask(&self, found: &[LeaseCandidate], now: Timestamp) -> Result<bool, kube::Error> {
         let mut waits = false;
         for candidate in found {

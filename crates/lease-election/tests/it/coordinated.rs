@@ -1,4 +1,4 @@
-//! Coordinated election on an API server, with a controller of the test's own, which looks a moment
+//! Coordinated: election on an API server, with the test's own controller, which looks shortly
 //! after each change.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) async fn lease(server: &EmbeddedApiServer) -> Option<LeaseSpec> {
     leases(server).get_opt("lease").await.unwrap().and_then(|lease| lease.spec)
 }
 
-/// One that emulates this version, with 5 s leases.
+/// An elector that emulates this version, with leases of 5 s.
 pub(crate) fn elector(
     server: &EmbeddedApiServer,
     clock: TokioClock,
@@ -61,7 +61,7 @@ pub(crate) fn elector_of(
     LeaderElector::coordinated_with_clock(client, config, &coordination, clock, seed).unwrap()
 }
 
-/// A clock whose wall clock is ahead of the electors' by so many seconds.
+/// A clock whose wall clock is ahead of the electors' by these seconds.
 #[derive(Clone, Debug)]
 struct Ahead(TokioClock, Arc<AtomicI64>);
 
@@ -80,7 +80,7 @@ impl Clock for Ahead {
 pub(crate) struct World {
     pub(crate) server: EmbeddedApiServer,
     pub(crate) clock: TokioClock,
-    /// By how many seconds the controller's wall clock is ahead.
+    /// The seconds by which the controller's wall clock is ahead.
     pub(crate) ahead: Arc<AtomicI64>,
     _controller: Option<tokio::task::JoinHandle<()>>,
 }
@@ -98,14 +98,14 @@ impl World {
         Self { server, clock: TokioClock::new(), ahead: Arc::default(), _controller: None }
     }
 
-    /// It looks again every 20 ms.
+    /// It looks every 20 ms.
     fn controller(&self) -> tokio::task::JoinHandle<()> {
         let clock = Ahead(self.clock, Arc::clone(&self.ahead));
         let controller = Controller::new(self.server.client(), clock);
         tokio::spawn(async move {
             loop {
                 sleep_ms(20).await;
-                // A conflict is another look.
+                // A conflict leads to another look.
                 let _ = controller.step().await;
             }
         })
@@ -219,20 +219,20 @@ async fn a_leader_that_crashed_is_replaced_and_a_candidate_that_is_deleted_stand
         "a lease and a round of questions: {:?}",
         next - crashed
     );
-    // Who was cut off comes back as the best, and is asked for.
+    // The best candidate returns after its partition, and is preferred.
     world.server.faults().heal("best");
     sleep_ms(1000).await;
     assert!(is_valid(&other) || other.run.is_finished());
 }
 
-/// By the server's wall clock what the leader says of itself is long past: it is asked to make way
-/// all the same, and not robbed.
+/// By the server's wall clock the leader's renewals are long past. The controller asks it to make
+/// way all the same, and does not rob it.
 #[tokio::test(start_paused = true)]
 async fn a_leader_whose_wall_clock_is_behind_keeps_its_term_until_it_has_made_way() {
     let world = World::new(60);
     let newer = world.replica("newer", "1.5.0");
     newer.leads().await;
-    // A grant is for 5 s, a lease too, and the clocks differ by more in every renewal.
+    // A grant and a lease are for 5 s, less than the clocks differ.
     sleep_ms(70_000).await;
     assert_eq!(newer.terms.lock().unwrap().len(), 1);
     let older = world.replica("older", "1.4.0");
@@ -256,7 +256,7 @@ async fn where_nobody_elects_a_candidate_elects_alone_after_half_a_minute_or_wai
     assert!(!is_valid(&waits));
     assert_eq!(waits.elector.status().candidacy, Some(Candidacy::Standing));
 
-    // A controller appears, and finds another better.
+    // A controller appears, and prefers another candidate.
     let _controller = world.controller();
     let older = world.replica("older", "1.3.0");
     older.leads().await;
@@ -277,8 +277,7 @@ async fn a_stop_before_the_first_term_takes_the_candidate_back_and_strands_no_gr
     assert!(is_valid(&best));
 }
 
-/// The run before is still winding up when the next one stands, and takes nothing back that is not
-/// its own.
+/// The earlier run still winds up when the next one stands, and withdraws only its own candidate.
 #[tokio::test(start_paused = true)]
 async fn who_abandons_a_run_and_begins_another_stands_and_leads_again() {
     for wind_up in [0, 2000] {
@@ -308,7 +307,7 @@ async fn who_abandons_a_run_and_begins_another_stands_and_leads_again() {
     }
 }
 
-/// What its work sent may land for a stop margin after that was dropped: another leads no sooner.
+/// Requests of dropped work may land for a stop margin. No other candidate leads sooner.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_makes_way_too_slowly_gives_nothing_back_while_its_writes_may_land() {
     let world = World::new(0);
@@ -323,7 +322,7 @@ async fn a_leader_that_makes_way_too_slowly_gives_nothing_back_while_its_writes_
         running.run_forever(work).await;
     });
     let term = term.wait_for(Option::is_some).await.unwrap().clone().unwrap();
-    // Right after a renewal, so that its lease would run out in 5 s.
+    // Right after a renewal, its lease would expire in 5 s.
     sleep_ms(1500).await;
     let older = world.replica("older", "1.4.0");
     assert_eq!(term.lost().await, Loss::Overran);
@@ -335,7 +334,7 @@ async fn a_leader_that_makes_way_too_slowly_gives_nothing_back_while_its_writes_
     assert!(is_valid(&older) && world.stands("newer").await);
 }
 
-/// One that warms up.
+/// The candidate warms up.
 #[tokio::test(start_paused = true)]
 async fn a_cold_candidate_is_granted_nothing() {
     let world = World::new(0);
@@ -347,11 +346,11 @@ async fn a_cold_candidate_is_granted_nothing() {
     sleep_ms(5000).await;
     assert!(is_valid(&b) && a.terms.lock().unwrap().is_empty());
     assert_ne!(a.elector.status().candidacy, Some(Candidacy::Standing));
-    // It emulates the older version, and so is preferred from here on.
+    // It emulates the older version, so the controller prefers it from here on.
     drop(warm_up);
     a.leads().await;
     assert_eq!(a.elector.status().candidacy, Some(Candidacy::Standing));
-    // Not so while it leads.
+    // A warm-up ends no candidacy of a leader.
     let _cold = a.elector.warm_up(Duration::from_secs(60));
     sleep_ms(10_000).await;
     assert!(is_valid(&a));
@@ -360,8 +359,7 @@ async fn a_cold_candidate_is_granted_nothing() {
     b.run.abort();
 }
 
-/// Each term of a coordinated election has an Event at its beginning and one at its end, of the
-/// elector's own client.
+/// The elector's own client writes an Event at the beginning and at the end of each term.
 #[tokio::test(start_paused = true)]
 async fn a_coordinated_term_is_told_by_events() {
     let world = World::new(0);
@@ -384,12 +382,12 @@ async fn a_coordinated_term_is_told_by_events() {
     );
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// A stage of `--full` runs these tests; the stage `test` skips `long`.
 mod long {
     use super::*;
 
-    /// The controller's wall clock jumps ahead, and it finds leases of 15 s expired 3 s after their
-    /// last renewal.
+    /// The controller's wall clock jumps ahead: leases of 15 s look expired 3 s after their last
+    /// renewal.
     #[tokio::test(start_paused = true)]
     async fn a_controller_whose_wall_clock_is_ahead_makes_no_two_leaders() {
         for moment in [300, 1000, 1700] {
@@ -431,9 +429,9 @@ mod long {
         }
     }
 
-    /// A controller whose clock is behind takes one that is gone to have just answered, grants it
-    /// what is free and asks all others to make way for it. They elect alone a grant (5 s) and
-    /// half a minute later, each time, until its LeaseCandidate is deleted.
+    /// A controller whose clock is behind believes that an ended candidate has just answered. It
+    /// grants it each free lease, and asks all others to make way. They elect alone half a minute
+    /// after each grant (5 s), until the LeaseCandidate is deleted.
     #[tokio::test(start_paused = true)]
     async fn one_that_is_gone_and_that_a_clock_far_behind_keeps_electing_costs_a_bound_each_time_until_its_candidate_is_deleted()
      {
@@ -485,12 +483,13 @@ mod long {
         run.await.unwrap();
     }
 
-    /// A leader keeps to the time of its grant: when the server's clock is set back while it leads,
-    /// the times it writes are ahead by as much. They harm nobody who leads or elects alone.
-    /// The controller misses it later by that much, if it crashes in that very term, and that is
-    /// less than half an hour (no controller elects whose clock is further ahead: it takes all
-    /// candidates for dead); half a minute after its lease has run out its fellow candidates elect
+    /// A leader keeps to the time of its grant. If the server's clock is set back meanwhile, the
+    /// leader's times are ahead by as much. That harms no leader, and no candidate that elects
     /// alone.
+    ///
+    /// If the leader crashes in that term, the controller notices it later by as much. That is less
+    /// than half an hour, because a clock further ahead takes all candidates for dead. The other
+    /// candidates elect alone half a minute after the lease has expired.
     #[tokio::test(start_paused = true)]
     async fn a_leader_elected_by_a_clock_that_was_ahead_and_is_set_right_is_replaced_when_it_crashes()
      {

@@ -1,5 +1,5 @@
-//! Events on the Lease: client-go's texts, one for the beginning and one for the end of a term, and
-//! never a renewal that waits for one.
+//! Events: client-go's texts on the Lease, one at the beginning and one at the end of a term, which
+//! delay no renewal.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn a_term_has_an_event_at_its_beginning_and_one_at_its_end() {
         ["a became leader", "a stopped leading", "b became leader", "b stopped leading"]
     );
     for (event, fence) in events.iter().zip([a.fence(), a.fence(), b.fence(), b.fence()]) {
-        // What client-go's recorder makes of `Eventf(lease, "Normal", "LeaderElection", ..)`.
+        // client-go's recorder makes this of `Eventf(lease, "Normal", "LeaderElection", ..)`.
         assert_eq!(event.type_.as_deref(), Some("Normal"));
         assert_eq!(event.reason.as_deref(), Some("LeaderElection"));
         assert_eq!(event.source.as_ref().unwrap().component.as_deref(), Some("controller"));
@@ -99,7 +99,7 @@ async fn a_flood_of_terms_does_not_collect_events_that_nobody_takes() {
         assert_eq!(elector.run(|_| async {}).await, Outcome::Finished(()));
     }
     server.requests().writes_to("events").assert_exactly(8);
-    // Those are given up after a request time-out, and the next ones are sent again.
+    // The elector gives these up after a request time-out, and sends the next ones.
     sleep_ms(1000).await;
     elector.run(|_| async {}).await;
     server.requests().writes_to("events").assert_exactly(10);
@@ -139,7 +139,7 @@ async fn the_end_is_told_once_however_it_comes_and_before_the_lease_is_given_bac
             .is_err()
     );
     assert!(pair());
-    // One that never leads has nothing to tell.
+    // An elector that never leads announces nothing.
     elector.stop_handle().stop();
     assert_eq!(elector.run(|_| async {}).await, Outcome::NeverLed);
     assert!(telling.told.lock().unwrap().is_empty());

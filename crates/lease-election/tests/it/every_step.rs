@@ -1,6 +1,6 @@
-//! Every step: the same life of an elector again and again, and each time one thing is asked of it,
-//! at another of the moments around its requests. No two work at once, whoever is asked to go
-//! strands nothing, and whoever stays leads.
+//! Every step: one life of an elector, disturbed in each run at another moment around its requests.
+//!
+//! No two terms work at once. An elector that goes strands nothing; an elector that stays leads.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,41 +17,40 @@ use tokio::time::Instant;
 use crate::cluster::{LEASE, fast, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
-/// Each way, so that what is asked between meets a request that is not there yet, one that is
-/// answered, and none.
+/// The time of each way. A deed then meets a request in flight, an answer in flight, or neither.
 const WAY: Duration = Duration::from_millis(2);
-/// What it takes to answer a call, and one more: that of a wake-up.
+/// The milliseconds of an answered call, and one more for the wake-up.
 const CALL: u64 = 5;
 /// How long the work takes to wind up.
 const WIND_UP: Duration = Duration::from_millis(30);
-/// Nothing that is sent by `a` arrives from here on for eight seconds.
+/// From here on, every request of `a` is lost for eight seconds.
 const CUT: u64 = 7000;
 const HEALED: u64 = 15_000;
 const END: u64 = 16_000;
 
-/// What is asked of `a`.
+/// The disturbance of `a`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Deed {
     Nothing,
     Stop,
     /// The future of its campaigns is dropped.
     Drop,
-    /// Its process ends: the same, and nothing that it has not sent yet is heard.
+    /// The process ends: as `Drop`, and later requests are lost.
     Crash,
-    /// The one who leads gives the term up, or hands it over to the other.
+    /// The leader gives the term up, or hands it over to the other.
     StepDown,
     HandOver,
-    /// For a second.
+    /// Maintenance for a second.
     Maintenance,
 }
 
-/// What else befalls its writes.
+/// The faults of its writes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Weather {
     Fair,
-    /// Each third is applied and not answered.
+    /// Every third write is applied and not answered.
     AnswersLost,
-    /// Each third is refused, by a server that has applied it or by one that has not.
+    /// Every third write is refused, after the server applied it or without.
     AppliedButRefused,
     Refused,
 }
@@ -69,13 +68,13 @@ impl Weather {
     }
 }
 
-/// Who works, and what is to be true of that.
+/// The work in progress, and the rules for it.
 #[derive(Default)]
 struct Judge {
     working: Vec<&'static str>,
     fences: Vec<FenceToken>,
     terms: Vec<(&'static str, Leadership)>,
-    /// What was not true. A panic of the work would be the elector's.
+    /// The first broken rule. The elector would catch a panic of the work.
     wrong: Option<String>,
 }
 
@@ -111,11 +110,11 @@ impl Drop for Working {
 }
 
 struct Life {
-    /// One, or the two of a migration.
+    /// One store, or the two of a migration.
     stores: Vec<MemoryLeaseStore>,
     began: Instant,
     judge: Arc<Mutex<Judge>>,
-    /// When `a` sent something, in milliseconds.
+    /// When `a` sent each request, in milliseconds.
     calls: Arc<Mutex<Vec<u64>>>,
     crashed: Arc<AtomicBool>,
     clock: TokioClock,
@@ -178,7 +177,7 @@ impl Life {
         (elector, tokio::spawn(async move { running.run_forever(work).await }))
     }
 
-    /// Until so many milliseconds after the beginning.
+    /// Waits until this many milliseconds after the beginning.
     async fn at(&self, moment: u64) {
         tokio::time::sleep_until(self.began + Duration::from_millis(moment)).await;
     }
@@ -204,9 +203,9 @@ fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap()
 }
 
-/// `a` leads first and `b` stands by; `a` gives the term up and `b` leads, and the other way round;
-/// then `a` is cut off, and `b` takes over. `deed` is done at `moment`. Returns when `a` had sent
-/// something, and whether it was done.
+/// `a` leads first, while `b` stands by. `a` gives the term up to `b`, and `b` to `a`; then `a` is
+/// cut off, and `b` takes over. Does `deed` at `moment`. Returns the times of the requests of `a`,
+/// and whether the deed was done.
 async fn one_life(stores: usize, weather: Weather, deed: Deed, moment: u64) -> (Vec<u64>, bool) {
     let what = format!("{stores} stores, {weather:?}, {deed:?} at {moment} ms");
     let life = Life::new(stores, weather);
@@ -237,14 +236,14 @@ async fn one_life(stores: usize, weather: Weather, deed: Deed, moment: u64) -> (
     (calls.clone(), is_done)
 }
 
-/// What happens in any case.
+/// The events of every life.
 async fn usual(life: &Life) -> (LeaderElector, JoinHandle<()>) {
     life.at(50).await;
     let b = life.start("b");
     for moment in [2200, 4500] {
         life.at(moment).await;
         if let Some((_, term)) = life.leader() {
-            // It may have been asked for already.
+            // A deed may have asked for it already.
             let _ = term.step_down();
         }
     }
@@ -252,7 +251,7 @@ async fn usual(life: &Life) -> (LeaderElector, JoinHandle<()>) {
     b
 }
 
-/// Whether it was done: who does not lead has nothing to give up.
+/// Returns whether it was done: only a leader can give a term up.
 async fn do_it(
     life: &Life,
     deed: Deed,
@@ -274,7 +273,7 @@ async fn do_it(
             let Some((_, term)) = life.leader().filter(|(leader, _)| *leader == "a") else {
                 return false;
             };
-            // It may be on its way out already.
+            // The term may be ending already.
             let asked =
                 if deed == Deed::StepDown { term.step_down() } else { term.hand_over_to("b") };
             if asked.is_err() {
@@ -282,9 +281,9 @@ async fn do_it(
             }
         }
     }
-    // While it is cut off, or is about to be, nothing can be given back.
+    // While `a` is cut off, or is about to be, it can release nothing.
     let reaches = deed != Deed::Crash && !(CUT - 1000..HEALED).contains(&now);
-    // Who made way right before campaigns again after a retry period.
+    // A candidate that has just made way campaigns again after a retry period.
     let within = if reaches { 1200 * MS } else { LEASE + Duration::from_secs(2) };
     life.led_by("b", within, what).await;
     match deed {
@@ -305,7 +304,7 @@ async fn do_it(
     true
 }
 
-/// All moments at which `a` waits for an answer, just had one, or is about to ask.
+/// Every moment at which `a` waits for an answer, just had one, or is about to send.
 async fn moments(stores: usize, weather: Weather) -> BTreeSet<u64> {
     let (calls, _) = one_life(stores, weather, Deed::Nothing, 1).await;
     assert!(calls.len() > 30, "{weather:?}: {calls:?}");
@@ -316,8 +315,8 @@ async fn moments(stores: usize, weather: Weather) -> BTreeSet<u64> {
         .collect()
 }
 
-/// One of these many moments is played. `ELECTION_LIVES=all`, as the stage `planted-election` sets
-/// it, plays all of them.
+/// Plays one in this many moments. `ELECTION_LIVES=all`, as in the stage `planted-election`, plays
+/// all.
 fn stride() -> usize {
     if std::env::var("ELECTION_LIVES").as_deref() == Ok("all") { 1 } else { 48 }
 }

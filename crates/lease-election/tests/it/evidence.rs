@@ -1,5 +1,5 @@
-//! Candidates that know when a holder is gone: they need not wait for its lease to run out. That
-//! holds as long as what they know is true.
+//! Evidence: a candidate that knows of an ended holder need not wait for the lease to expire, if
+//! the evidence is true (A9).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::cluster::{Cluster, LEASE, Replica, fast, sleep_ms};
 use crate::migration::led_by;
 
-/// Whose process has ended, and how often that was asked.
+/// The ended processes, and the number of questions.
 #[derive(Clone, Default)]
 struct Register {
     dead: Arc<Mutex<HashSet<String>>>,
@@ -32,7 +32,7 @@ impl HolderEvidence for Register {
     }
 }
 
-/// Takes its time, and panics.
+/// Evidence that takes its time, and then panics.
 struct Broken;
 
 #[async_trait]
@@ -48,7 +48,7 @@ async fn evidence_that_panics_says_nothing_and_ends_no_term() {
     let cluster = Cluster::new();
     cluster.store.overwrite(led_by("b"));
     let a = Replica::start(cluster.elector(fast("a")).with_evidence(Broken), Duration::ZERO);
-    // It is asked about b when that one gives back.
+    // The question about `b` is in flight when `b` releases.
     sleep_ms(100).await;
     cluster.store.overwrite(Record::default());
     a.leads().await;
@@ -93,7 +93,7 @@ fn leads(terms: &Terms) -> bool {
     terms.lock().unwrap().iter().any(Leadership::is_valid)
 }
 
-/// How long until it leads.
+/// The time until it leads.
 async fn time_to_lead(terms: &Terms) -> Duration {
     let began = Instant::now();
     while !leads(terms) {
@@ -105,7 +105,7 @@ async fn time_to_lead(terms: &Terms) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn the_lease_of_a_holder_that_is_gone_is_taken_before_it_has_run_out() {
-    // What it is asked after, and a stop margin for what the holder sent last; or the lease.
+    // The time until it asks, and a stop margin for the holder's last requests; or the lease.
     for (knows, at_most) in [(true, 3.3), (false, 5.3)] {
         let (cluster, register) = (Cluster::new(), Register::default());
         let a = start(&cluster, "a", 1, None);
@@ -139,7 +139,8 @@ async fn a_holder_that_renews_is_asked_about_once_and_keeps_its_lease() {
     start(&cluster, "b", 2, Some(&register));
     sleep_ms(60_000).await;
     assert_eq!(register.asked(), 1);
-    // It is silent, and not gone: asked about once in each interval, until its lease has run out.
+    // The silent holder still runs: the candidate asks once in each interval, until the lease has
+    // expired.
     cluster.cut("a");
     sleep_ms(4_500).await;
     assert!((3..=4).contains(&register.asked()), "{}", register.asked());
@@ -151,8 +152,8 @@ async fn an_answer_about_a_holder_that_has_renewed_since_takes_nothing() {
     let (cluster, register) = (Cluster::new(), Register::default());
     let a = start(&cluster, "a", 1, None);
     time_to_lead(&a).await;
-    // A lie, told once, about a version that is not current when the write arrives: the condition
-    // of the write is what holds.
+    // A lie, told once, about a version that has changed when the write arrives: the condition of
+    // the write holds.
     cluster.set(
         "b",
         &[lease_election::Verb::Update],
@@ -177,8 +178,8 @@ async fn evidence_that_does_not_answer_holds_nothing_up() {
     assert!(took <= LEASE + Duration::from_millis(250), "{took:?}");
 }
 
-/// Leaders are cut off, and half of them end with it; the others work on until their hold ends.
-/// Returns how often two were at work.
+/// Cuts leaders off. Half of them end with it, and the others work on until their hold ends.
+/// Returns how often two worked.
 async fn overlaps(seed: u64, lies: bool) -> usize {
     let mut random = fastrand::Rng::with_seed(seed);
     let (cluster, register) = (Cluster::new(), Register::default());
@@ -228,7 +229,7 @@ mod of_pods {
         Api::namespaced(server.client(), namespace)
     }
 
-    /// Makes it, and says which uid it got.
+    /// Creates the Pod, and returns its uid.
     async fn make(pods: &Api<Pod>, name: &str) -> String {
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
@@ -245,8 +246,7 @@ mod of_pods {
         Record { renew_time: "2026-01-02T03:04:06.5Z".parse().ok(), ..Record::default() }
     }
 
-    /// client-go names a candidate by its host, which is named as its Pod, and a uuid that it
-    /// draws.
+    /// client-go names a candidate by its host, which is named as its Pod, and a random uuid.
     #[tokio::test(start_paused = true)]
     async fn a_go_candidate_that_leads_is_not_taken_for_a_pod_that_was_replaced() {
         let server = EmbeddedApiServer::builder().seed(1).build();
@@ -258,8 +258,8 @@ mod of_pods {
         assert!(!evidence.is_gone(go, &record()).await);
     }
 
-    /// Two StatefulSets of one name: each Pod has a namesake in the other namespace, alive or
-    /// failed.
+    /// Two StatefulSets of one name: each Pod has a namesake in the other namespace, which runs or
+    /// has failed.
     #[tokio::test(start_paused = true)]
     async fn namesakes_in_another_namespace_are_evidence_of_nothing() {
         let server = EmbeddedApiServer::builder().seed(1).build();
@@ -276,7 +276,7 @@ mod of_pods {
         assert!(!evidence.is_gone(&holder, &record()).await, "it has failed");
     }
 
-    /// A load balancer that has no API server behind it for a moment, or the wrong one.
+    /// A load balancer reaches no API server for a moment, or the wrong one.
     #[tokio::test(start_paused = true)]
     async fn a_404_of_somebody_in_between_is_no_evidence() {
         let server = EmbeddedApiServer::builder().seed(1).build();
@@ -355,7 +355,7 @@ mod of_pods {
     }
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// A stage of `--full` runs these tests; the stage `test` skips `long`.
 mod long {
     use super::*;
 

@@ -1,5 +1,4 @@
-//! The closure of `run_forever`: what it does before it returns its future is part of the work,
-//! which is joined.
+//! Forever: the closure of `run_forever` is part of the work, which is joined.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,8 @@
-//! Two API servers over one store, of which one serves LeaseCandidates and the other does not, as
-//! in the middle of an upgrade: who sees a controller and who sees none lead in turns, and never at
-//! once. And somebody in between who says of LeaseCandidates what no API server says: that proves
-//! nothing.
+//! Half served: as during an upgrade, only one of two API servers over one store serves
+//! LeaseCandidates.
+//!
+//! Electors that see a controller and electors that see none lead in turns, and never at once. A
+//! proxy's answer about LeaseCandidates proves nothing.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +16,7 @@ use tower::ServiceExt as _;
 use crate::cluster::sleep_ms;
 use crate::coordinated::{World, leases};
 
-/// Through a server without the API: it knows no such path.
+/// An elector behind a server without the API, which knows no such path.
 fn elector_without_api(world: &World, identity: &'static str, releases: bool) -> LeaderElector {
     let server = world.server.service().as_user(identity);
     let client = Client::new(
@@ -37,7 +38,7 @@ fn elector_without_api(world: &World, identity: &'static str, releases: bool) ->
 
 type Terms = Arc<Mutex<Vec<(&'static str, Leadership)>>>;
 
-/// Runs for ever. No term begins while another is valid.
+/// Runs forever, and checks that no term begins while another is valid.
 fn start(elector: &LeaderElector, name: &'static str, terms: &Terms) {
     let (elector, terms) = (elector.clone(), Arc::clone(terms));
     tokio::spawn(async move {
@@ -59,7 +60,7 @@ fn leader(terms: &Terms) -> Option<&'static str> {
     terms.lock().unwrap().iter().find(|(_, term)| term.is_valid()).map(|(name, _)| *name)
 }
 
-/// From now on at the latest after so many milliseconds.
+/// Waits for at most this many milliseconds until it leads.
 async fn leads(terms: &Terms, name: &'static str, millis: u64) {
     for _ in 0..millis / 10 {
         if leader(terms) == Some(name) {
@@ -70,8 +71,8 @@ async fn leads(terms: &Terms, name: &'static str, millis: u64) {
     panic!("{name} does not lead: {:?}", leader(terms));
 }
 
-/// It is asked to make way, and does: once, also if it gives nothing back. What it left runs out,
-/// and is the preferred one's then.
+/// The controller asks it to make way, and it does so once, even if it releases nothing. Its lease
+/// expires, and the preferred elector takes it.
 #[tokio::test(start_paused = true)]
 async fn one_that_elects_alone_and_gives_nothing_back_makes_way_once_and_for_good() {
     let world = World::new(0);
@@ -88,8 +89,8 @@ async fn one_that_elects_alone_and_gives_nothing_back_makes_way_once_and_for_goo
     assert_eq!(led, ["blind", "sees"]);
 }
 
-/// A controller has written on its Lease: who is next is the controller's to say, although this one
-/// sees none.
+/// A controller has written on its Lease, so the controller chooses the next leader, even if this
+/// elector sees none.
 #[tokio::test(start_paused = true)]
 async fn one_that_elects_alone_hands_over_to_nobody_when_a_controller_has_written_on_its_lease() {
     let world = World::without_controller();
@@ -106,7 +107,7 @@ async fn one_that_elects_alone_hands_over_to_nobody_when_a_controller_has_writte
     assert!(leadership.is_valid() && !leadership.is_stopping());
 }
 
-/// What balancers, gateways and proxies say.
+/// Answers of balancers, gateways and proxies.
 const ASTRAY: [&str; 6] = [
     "404 page not found\n",
     "default backend - 404",
@@ -116,8 +117,7 @@ const ASTRAY: [&str; 6] = [
     r#"{"kind": "Status", "status": "Failure", "reason": "NotFound", "details": {"name": "c1", "kind": "clusters"}, "code": 404}"#,
 ];
 
-/// The elector, and what somebody in between says instead of the API server to what it asks of
-/// LeaseCandidates, if anything.
+/// An elector, and a proxy's answer in place of the API server's about LeaseCandidates, if any.
 fn elector_behind(
     world: &World,
     identity: &'static str,
@@ -147,7 +147,7 @@ fn elector_behind(
     (elector, says)
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// A stage of `--full` runs these tests; the stage `test` skips `long`.
 mod long {
     use super::*;
 
@@ -202,8 +202,8 @@ mod long {
         leads(&terms, "blind", 1000).await;
         assert_eq!(blind.status().candidacy, Some(Candidacy::ApiAbsent));
 
-        // The controller knows the other alone, and prefers it; the one makes way and leaves it the
-        // lease.
+        // The controller knows and prefers the other elector only. The first makes way and leaves
+        // it the lease.
         let sees = world.elector("sees", "1.4.0");
         start(&sees, "sees", &terms);
         leads(&terms, "sees", 12_000).await;
@@ -212,22 +212,22 @@ mod long {
         assert_eq!(terms.lock().unwrap().len(), 2, "and does not fight it");
         assert_eq!(blind.stats().losses, lease_election::Losses::default());
 
-        // Cut off, it is replaced by the one that needs no controller, and is elected again when it
-        // is back.
+        // While it is cut off, the elector that needs no controller replaces it. The controller
+        // elects it again when it is back.
         world.server.faults().partition("sees");
         leads(&terms, "blind", 12_000).await;
         sleep_ms(10_000).await;
         world.server.faults().heal("sees");
         leads(&terms, "sees", 20_000).await;
 
-        // Nobody is left whom the controller could elect.
+        // The controller has no candidate left to elect.
         sees.stop_handle().stop();
         leads(&terms, "blind", 12_000).await;
         sleep_ms(60_000).await;
         assert_eq!(leader(&terms), Some("blind"));
     }
 
-    /// Nor when its work takes too long to wind up, each time.
+    /// It also makes way once if its work always winds up too late.
     #[tokio::test(start_paused = true)]
     async fn one_that_elects_alone_and_winds_up_too_late_makes_way_once_too() {
         let world = World::new(0);

@@ -1,4 +1,4 @@
-//! How long nobody leads: after a release, after a crash, with and without a watch.
+//! Hand-over: the time without a leader, after a release or a crash, with or without a watch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -43,7 +43,7 @@ async fn one_fault_does_not_cost_a_release_half_a_second() {
     for (verb, fault) in [
         (Verb::Update, Fault::Refused(StoreError::unknown("500"))),
         (Verb::Update, Fault::AppliedBut(StoreError::unknown("connection reset"))),
-        // The watch breaks at the very event that tells of the release.
+        // The watch breaks at the event of the release.
         (Verb::Event, Fault::Refused(StoreError::unknown("cut"))),
     ] {
         let armed = Arc::new(AtomicBool::new(false));
@@ -190,7 +190,7 @@ async fn observers_are_told_each_leader_in_order() {
     assert!(b.elector.status().leading);
 }
 
-/// A server that remembers nothing: whoever watches from a version is told that it is too old.
+/// A server that remembers nothing: it refuses to watch from any version, as too old.
 #[derive(Clone)]
 struct Forgetful {
     store: MemoryLeaseStore,
@@ -220,7 +220,7 @@ impl LeaseStore for Forgetful {
 #[tokio::test(start_paused = true)]
 async fn a_version_that_is_too_old_to_watch_from_is_not_watched_from_again() {
     let cluster = Cluster::new();
-    // Of the leader nothing is heard for most of ten minutes.
+    // The leader is silent for minutes.
     let config =
         || Config::builder("ns", "lease").lease_duration(600_000 * MS).retry_period(240_000 * MS);
     let a = Replica::start(cluster.elector(config().identity("a")), Duration::ZERO);

@@ -1,5 +1,5 @@
-//! Kept marks: client-go's locks in annotations replace the record and keep all other annotations,
-//! the mark of our write among them. Half of a write of ours that was overwritten so is another's.
+//! Kept marks: client-go's annotation locks keep our mark beside their record; a half written so is
+//! another holder's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use lease_election::{
 use crate::cluster::{Replica, fast, sleep_ms};
 use crate::migration::{Knows, Stores, leads, led_by};
 
-/// A candidate of client-go writes the old half: its own record, in this second, beside the mark
+/// Writes the old half as a candidate of client-go: its own record, in this second, beside the mark
 /// that it finds.
 fn go_writes(stores: &Stores, second: i64) {
     let there = stores.old.lease().expect("the old half is there");
@@ -39,7 +39,7 @@ async fn v01_a_half_that_go_took_under_our_mark_is_not_taken_for_ours() {
             a.leads().await;
             sleep_ms(500).await;
             half.store(true, Ordering::SeqCst);
-            // A renewal, of which the first half is made.
+            // Only the first half of a renewal is made.
             sleep_ms(600).await;
         } else {
             while stores.holders().0 != "a" {
@@ -48,7 +48,7 @@ async fn v01_a_half_that_go_took_under_our_mark_is_not_taken_for_ours() {
         }
         stores.dead.lock().unwrap().insert("a".into());
         let elector = a.elector.clone();
-        // Go waits for the five seconds that the record says.
+        // client-go waits for the five seconds of the record.
         sleep_ms(6000).await;
         assert!(!leads(&a));
         go_writes(&stores, 0);
@@ -81,7 +81,7 @@ async fn v01_a_stop_does_not_free_a_half_that_go_took_under_our_mark() {
     while stores.holders().0 != "a" {
         sleep_ms(1).await;
     }
-    // Go takes it when it has stood unchanged for as long as it says.
+    // client-go takes the half once it stood unchanged for the record's duration.
     let (mut seen, mut unchanged) = (stores.old.lease().unwrap().version, 0);
     while unchanged < 5200 {
         sleep_ms(10).await;
@@ -99,7 +99,7 @@ async fn v01_a_stop_does_not_free_a_half_that_go_took_under_our_mark() {
     assert_eq!(stores.holders().0, "go", "{outcome:?}: the stop gave back what is another's");
 }
 
-/// A store that refuses each update, some time after it was asked.
+/// A store that refuses each update after a delay.
 struct Refuses {
     store: MemoryLeaseStore,
     after: u64,
@@ -126,15 +126,15 @@ impl LeaseStore for Refuses {
     }
 }
 
-/// It writes the first half, and the second is refused: roles for the new store that were not
-/// rolled out yet, or a webhook that is broken.
+/// The candidate writes the first half, and the second is refused: roles for the new store are
+/// missing, or a webhook is broken.
 #[tokio::test(start_paused = true)]
 async fn who_may_write_one_half_only_does_not_keep_the_others_out() {
     let forbidden = StoreError::Rejected { code: 403, message: "no".into() };
     for error in [forbidden, StoreError::unknown("500")] {
-        // Before the event of the first half is told, and after it.
+        // The refusal comes before the event of the first half, and after it.
         for after in [0, 20] {
-            // The one who would know sooner is the one that may not.
+            // With ranks, the elector that may not write goes first.
             for (knows, rank) in
                 [(Knows::Both, None::<u8>), (Knows::Old, None), (Knows::Both, Some(0))]
             {

@@ -1,5 +1,5 @@
-//! KubeLeaseStore against an API server: the store's contract, and elections with everything
-//! between elector and server in place.
+//! Kube store: `KubeLeaseStore` against an API server, by the store's contract and in whole
+//! elections.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ async fn an_update_never_makes_a_lease_that_is_gone() {
     let refused = store.update(&made.version, &record("a", 1)).await.unwrap_err();
     assert!(matches!(refused, StoreError::Conflict | StoreError::NotFound), "{refused}");
     assert_eq!(store.get().await, Ok(None));
-    // Nor does it overwrite another of the same name.
+    // Nor does it overwrite another Lease of the same name.
     let again = store.create(&record("b", 0)).await.unwrap();
     assert!(store.update(&made.version, &record("a", 1)).await.is_err());
     assert_eq!(store.get().await.unwrap(), Some(again));
@@ -92,11 +92,11 @@ async fn a_watch_tells_the_state_the_changes_and_the_end() {
     let mut from_now = b.watch(None).await.unwrap();
     assert_eq!(from_now.next().await.unwrap(), Ok(LeaseEvent::Changed(made.clone())));
     let mut after = b.watch(Some(&made.version)).await.unwrap();
-    // Other leases of the namespace are none of its business.
+    // The watch ignores other Leases of the namespace.
     let other = Config::builder("default", "other").fast().identity("x").build().unwrap();
     KubeLeaseStore::new(server.client(), &other).create(&record("x", 0)).await.unwrap();
     let changed = a.update(&made.version, &record("a", 1)).await.unwrap();
-    // A bookmark ends what there was at the start.
+    // A bookmark ends the initial state.
     assert_eq!(from_now.next().await.unwrap(), Ok(LeaseEvent::Alive));
     for watch in [&mut from_now, &mut after] {
         assert_eq!(watch.next().await.unwrap(), Ok(LeaseEvent::Changed(changed.clone())));
@@ -160,7 +160,7 @@ async fn a_label_changes_nothing_and_stays_and_a_foreign_holder_ends_the_term() 
     assert!(written.elapsed() <= 2 * MS);
 }
 
-/// Upstream's TestLabelUpdate: its own key is restored, others' keys are kept.
+/// Upstream's TestLabelUpdate: the store restores its own key, and keeps others' keys.
 #[tokio::test(start_paused = true)]
 async fn labels_and_annotations_of_the_application_are_on_the_lease_with_each_write() {
     let server = EmbeddedApiServer::builder().seed(1).build();
@@ -199,7 +199,7 @@ async fn labels_and_annotations_of_the_application_are_on_the_lease_with_each_wr
     assert_eq!(api.get("lease").await.unwrap().metadata.labels.unwrap()["team"], "x");
 }
 
-/// A label that cannot be is the server's to refuse.
+/// The server refuses an invalid label.
 #[tokio::test(start_paused = true)]
 async fn a_label_that_is_refused_is_told() {
     let server = EmbeddedApiServer::builder().seed(1).build();

@@ -1,5 +1,5 @@
-//! Two stores of which one's events come later than the other's: what never was is not told, and a
-//! leader does not take its own write for another's.
+//! Lagging halves: with late events of one store, the watch reports no state that never was, and a
+//! leader recognizes its own writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,8 @@ fn eager(identity: &str) -> ConfigBuilder {
     fast(identity).takeover_jitter(Duration::ZERO)
 }
 
-/// The first step of a migration ends: who knows the old half alone is stopped, and the new half is
-/// made. Events of the new half come a little later than those of the old one.
+/// The first step of a migration ends: the candidate of the old half alone stops, and the new half
+/// is created. Its events arrive a little later than those of the old half.
 #[tokio::test(start_paused = true)]
 async fn events_of_one_half_that_lag_do_not_make_a_half_that_was_made_one_that_went() {
     for (way, lag) in [
@@ -60,7 +60,7 @@ async fn events_of_one_half_that_lag_do_not_make_a_half_that_was_made_one_that_w
     }
 }
 
-/// One renewal whose second half is late; the watch of the first half lags, or is silent. With one
+/// The second half of one renewal is late, and the watch of one half lags or is silent. With one
 /// store neither costs a term.
 #[tokio::test(start_paused = true)]
 async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
@@ -84,7 +84,7 @@ async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
                         _ => Fault::Slow { before: MS, after: MS },
                     }
                 };
-                // The second half is hit; that or the other lags.
+                // The second half is hit; that one or the other lags.
                 stores.old = stores.old.with_faults(of(half == 0, false));
                 stores.new = stores.new.with_faults(of(half == 1, true));
                 stores.old.overwrite(Record::default());
@@ -105,8 +105,8 @@ async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
     }
 }
 
-/// Both are given back while a read is under way, which is told of the primary half alone; the
-/// event of the secondary one comes before its answer, that of the primary one after it.
+/// Both halves are released during a read, which sees only the primary one's release. The secondary
+/// half's event arrives before the read's answer, the primary half's after it.
 #[tokio::test(start_paused = true)]
 async fn what_a_read_told_beside_an_older_half_is_told_again_beside_the_newer_one() {
     let (old, new) = (MemoryLeaseStore::new(), MemoryLeaseStore::new());
@@ -128,8 +128,8 @@ async fn what_a_read_told_beside_an_older_half_is_told_again_beside_the_newer_on
     );
     let reader = Arc::clone(&both);
     let read = tokio::spawn(async move { reader.get().await });
-    // The secondary half is read after 20 ms, the primary one at 40, the secondary one again at 60,
-    // and that is answered at 80.
+    // The read asks the secondary half at 20 ms, the primary one at 40, and the secondary one again
+    // at 60. The answer comes at 80.
     sleep_ms(30).await;
     old.overwrite(Record::default());
     sleep_ms(40).await;
@@ -144,7 +144,7 @@ async fn what_a_read_told_beside_an_older_half_is_told_again_beside_the_newer_on
     assert_eq!(last, Some(Record::default()));
 }
 
-/// A read of somebody else's of the same store is none of the elector's.
+/// Another caller's read of the same store is not the elector's.
 #[tokio::test(start_paused = true)]
 async fn what_somebody_read_is_still_told_by_the_watch() {
     let (old, new) = (MemoryLeaseStore::new(), MemoryLeaseStore::new());
@@ -167,8 +167,8 @@ async fn what_somebody_read_is_still_told_by_the_watch() {
     assert_eq!(told.last().map(String::as_str), Some("y"));
 }
 
-/// Writes are carried out and answered with 500; events are a little late, and the work asks the
-/// server before each.
+/// Writes are applied and answered with 500, and events are a little late. The work asks the server
+/// all the time.
 #[tokio::test(start_paused = true)]
 async fn work_that_asks_the_server_costs_no_term() {
     let mut stores = Stores::new();

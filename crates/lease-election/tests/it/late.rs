@@ -1,4 +1,5 @@
-//! Acquisitions that come too late for a term, again and again: each begins the others' wait anew.
+//! Late: acquisitions that arrive too late for a term, again and again, and restart the others'
+//! wait.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,13 +13,13 @@ use crate::migration::{Knows, Stores, leads};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Each write of a is carried out long after it was sent, and is not answered. b is well.
+/// Each write of `a` is applied long after it was sent, and is not answered. `b` is well.
 #[tokio::test(start_paused = true)]
 async fn one_whose_writes_come_too_late_to_lead_keeps_nobody_out() {
     for (knows, late) in [
         (Knows::Old, 4500),
         (Knows::Both, 2500),
-        // In time for a term, which it cannot renew.
+        // These are in time for a term, which `a` cannot renew.
         (Knows::Old, 1900),
         (Knows::Old, 3900),
         (Knows::Both, 1500),
@@ -42,7 +43,7 @@ async fn one_whose_writes_come_too_late_to_lead_keeps_nobody_out() {
             assert!(began.elapsed() < 5 * LEASE, "{knows:?}, {late} ms: nobody leads");
             sleep_ms(10).await;
         }
-        // And goes on.
+        // It also keeps the lease.
         sleep_ms(60_000).await;
         assert!(leads(&b), "{knows:?}, {late} ms: {:?}", b.elector.stats().losses);
         runs.abort();
@@ -50,9 +51,9 @@ async fn one_whose_writes_come_too_late_to_lead_keeps_nobody_out() {
     }
 }
 
-/// What a sends while it leads is carried out long after it was sent, in time for none of its
-/// renewals and before the others have waited: its link is filled by its own work. Its acquisitions
-/// are in time. The others have the last rank, or may not watch.
+/// The leader's own work fills its link. Its writes are applied too late for its renewals, but
+/// before the others have waited. Its acquisitions are in time. The others have the last rank, or
+/// may not watch.
 #[tokio::test(start_paused = true)]
 async fn one_whose_renewals_land_when_its_term_is_over_keeps_nobody_out() {
     let named = |who: &str| Config::builder("ns", "lease").identity(who);
@@ -98,7 +99,7 @@ async fn one_whose_renewals_land_when_its_term_is_over_keeps_nobody_out() {
         let b = Replica::start(stores.elector_of(Knows::Old, other("b"), 2), Duration::ZERO);
         let c = Replica::start(stores.elector_of(Knows::Old, other("c"), 3), Duration::ZERO);
         let began = Instant::now();
-        // Who renews now and then is not late.
+        // If `a` renews sometimes, it is not late.
         while !leads(&b) && !leads(&c) && a.stats().renewals == 0 {
             assert!(began.elapsed() < 8 * lease, "{case}: neither leads");
             sleep_ms(10).await;
@@ -114,8 +115,8 @@ async fn one_whose_renewals_land_when_its_term_is_over_keeps_nobody_out() {
     }
 }
 
-/// Of two stores one is slow for a, and the other is not: what lands in one of them begins the
-/// others' wait as well.
+/// One of two stores is slow for `a`: a write that lands in either restarts the others' wait as
+/// well.
 #[tokio::test(start_paused = true)]
 async fn one_whose_writes_of_one_half_come_too_late_keeps_nobody_out() {
     for slow_half in [0, 1] {
@@ -139,7 +140,7 @@ async fn one_whose_writes_of_one_half_come_too_late_keeps_nobody_out() {
             tokio::time::sleep((late + 100) * MS).await;
             let b = Replica::start(stores.elector_of(Knows::Both, fast("b"), 2), Duration::ZERO);
             let began = Instant::now();
-            // A who renews now and then is not late.
+            // If `a` renews sometimes, it is not late.
             while !leads(&b) && a.stats().renewals == 0 {
                 assert!(began.elapsed() < 8 * LEASE, "half {slow_half}, {late} ms: nobody leads");
                 sleep_ms(10).await;
@@ -150,8 +151,7 @@ async fn one_whose_writes_of_one_half_come_too_late_keeps_nobody_out() {
     }
 }
 
-/// Each take-over counts from when its own vacancy began, also after one that was late for the
-/// first.
+/// Each take-over counts from the start of its own vacancy, even after a late first one.
 #[tokio::test(start_paused = true)]
 async fn the_latency_of_a_take_over_counts_from_the_end_of_the_last_term() {
     let mut stores = Stores::new();
@@ -168,7 +168,7 @@ async fn the_latency_of_a_take_over_counts_from_the_end_of_the_last_term() {
     });
     sleep_ms(30_000).await;
     let latency = a.stats().take_over_latency;
-    // The first was late by one lease; the others wait for the next second, and the pause between
+    // The first was late by one lease. The others wait for the next second, and the pause between
     // two terms.
     let others = latency.sum().saturating_sub(6000 * MS);
     assert!(
@@ -180,7 +180,7 @@ async fn the_latency_of_a_take_over_counts_from_the_end_of_the_last_term() {
     runs.abort();
 }
 
-/// Where nobody else is there, one that comes in time leads.
+/// Without another candidate, an elector that arrives in time leads.
 #[tokio::test(start_paused = true)]
 async fn one_that_was_late_twice_leads_when_nobody_else_does() {
     let mut stores = Stores::new();
@@ -193,14 +193,14 @@ async fn one_that_was_late_twice_leads_when_nobody_else_does() {
     let a = Replica::start(stores.elector_of(Knows::Old, fast("a"), 1), Duration::ZERO);
     let began = Instant::now();
     let took = a.leads().await - began;
-    // Two that were late, and then what others would have waited: the last rank's turn, what
-    // polling takes, a request.
+    // Two late ones, and then the longest wait of others: the last rank's turn, a poll and a
+    // request.
     let others = LEASE + 8 * 200 * MS + 1500 * MS + 900 * MS;
     assert!(took <= 2 * 4600 * MS + others + 500 * MS, "{took:?}");
     a.run.abort();
 }
 
-/// It has given the lease back itself, or the Lease is gone: nobody waits for it.
+/// It released the lease itself, or the Lease is gone: no candidate has to wait.
 #[tokio::test(start_paused = true)]
 async fn who_was_late_twice_takes_a_lease_that_is_free_at_once() {
     for deleted in [false, true] {
@@ -213,7 +213,7 @@ async fn who_was_late_twice_takes_a_lease_that_is_free_at_once() {
         });
         stores.old.overwrite(Record::default());
         let a = Replica::start(stores.elector_of(Knows::Old, fast("a"), 1), Duration::ZERO);
-        // Found at 4.5 and at 9 s.
+        // The late acquisitions are found at 4.5 s and at 9 s.
         sleep_ms(9600).await;
         assert!(!leads(&a));
         heal.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! One half of a lease in two stores, the other missing: who waits for it, and for how long.
+//! Lone halves: of a lease in two stores one half is missing, and candidates wait for the other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,17 +12,17 @@ use crate::migration::{Knows, Stores, leads, led_by};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// The wait after a failed request, and the random one before a take-over.
+/// The wait after a failed request, and the random wait before a take-over.
 const POLITE: Duration = Duration::from_millis(1500);
 
-/// What befalls the first create of one client.
+/// Sets the fault of the first create of one client.
 fn first_create(
     store: &MemoryLeaseStore,
     client: &'static str,
     befalls: Fault,
 ) -> MemoryLeaseStore {
     let first = AtomicBool::new(true);
-    // A handle has one hook: those of the other stay.
+    // A handle has one hook, and other handles keep theirs.
     let others = store.clone();
     others.with_faults(move |who, verb| {
         let is_hit = who == client && verb == Verb::Create && first.swap(false, Ordering::SeqCst);
@@ -30,8 +30,8 @@ fn first_create(
     })
 }
 
-/// Where there is neither half, the first of a create that ends there runs out like a lease, for
-/// its own sender too; also if the second arrives late.
+/// If a create into two empty stores ends after its first half, that half expires like a lease,
+/// even for its sender. A late second half changes nothing.
 #[tokio::test(start_paused = true)]
 async fn the_first_half_of_a_create_runs_out_like_a_lease() {
     for befalls in [Fault::Lost, Fault::Late(3000 * MS), Fault::Refused(StoreError::unknown("500"))]
@@ -47,7 +47,7 @@ async fn the_first_half_of_a_create_runs_out_like_a_lease() {
     }
 }
 
-/// It goes on looking, so that it need not wait when its turn comes.
+/// The standby keeps looking, so that it need not wait when its turn comes.
 #[tokio::test(start_paused = true)]
 async fn who_goes_on_looking_takes_one_half_as_soon_as_it_has_run_out_or_is_free() {
     for frees in [true, false] {
@@ -68,8 +68,8 @@ async fn who_goes_on_looking_takes_one_half_as_soon_as_it_has_run_out_or_is_free
     }
 }
 
-/// Its claim of the missing half is made, answered or not, and it stops: the claim runs out like a
-/// lease.
+/// Its claim of the missing half is applied, answered or not, and then it stops. The claim expires
+/// like a lease.
 #[tokio::test(start_paused = true)]
 async fn a_claim_of_a_missing_half_runs_out_like_a_lease() {
     let answered = Fault::Slow { before: Duration::ZERO, after: 50 * MS };

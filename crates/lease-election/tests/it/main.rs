@@ -1,4 +1,4 @@
-//! The public API, on an in-memory lease and under paused time.
+//! Integration tests: the public API, on an in-memory lease and under paused time.
 
 mod altered;
 mod announcements;

@@ -1,4 +1,4 @@
-//! Maintenance: a leader hands over and a standby stands back, until it is over.
+//! Maintenance: a leader hands over and a standby stands back, until maintenance ends.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -43,7 +43,7 @@ async fn a_leader_hands_over_in_order_and_leads_again_when_it_may() {
     let began = b.leads().await;
     assert!(300 * MS <= began - asked && began - asked <= 303 * MS, "took {:?}", began - asked);
     assert!(!first.is_valid());
-    // The lease is free for a while, and then the other crashes: neither is this one's.
+    // The lease is free for a while, and then `c` crashes: this elector takes it in neither case.
     b.elector.stop_handle().stop();
     assert_eq!((&mut b.run).await.unwrap(), Outcome::Finished(Ending::StopRequested));
     sleep_ms(20_000).await;
@@ -75,7 +75,7 @@ async fn an_acquisition_under_way_when_it_begins_is_given_back_without_work() {
     ] {
         let cluster = Cluster::new();
         cluster.set("a", &[Verb::Create], fault.clone());
-        // Or else the watch tells at once that it leads.
+        // Otherwise the watch tells at once that it leads.
         cluster.set("a", &[Verb::Watch], Fault::Lost);
         let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
         sleep_ms(50).await;
@@ -106,7 +106,7 @@ async fn half_of_an_acquisition_in_two_stores_is_given_back_when_it_begins() {
         (Fault::Refused(no), 100),
         (Fault::Refused(busy), 100),
         (Fault::Refused(StoreError::unknown("500")), 100),
-        // The time for a request is over.
+        // The request times out.
         (Fault::Lost, 1000),
     ] {
         let mut stores = Stores::new();
@@ -167,8 +167,8 @@ async fn v01_half_of_an_acquisition_is_given_back_only_if_the_other_half_is_not_
         sleep_ms(1).await;
     }
     let old = Replica::start(stores.elector_of(Knows::Old, config("old"), 2), Duration::ZERO);
-    // What it does about the half comes on its way before the maintenance ends, and the other half
-    // arrives before that.
+    // The elector sends its write about the half before the maintenance ends, and the other half
+    // arrives before that write.
     a.elector.maintenance().begin();
     sleep_ms(1000).await;
     a.elector.maintenance().end();
@@ -203,7 +203,7 @@ async fn one_that_may_not_write_the_second_half_keeps_nobody_out_while_it_is_und
     assert!(b.leads().await - began <= LEASE + 100 * MS);
 }
 
-/// The server was away for as long as the release was tried.
+/// The server was away for as long as the elector tried to release.
 #[tokio::test(start_paused = true)]
 async fn a_release_that_failed_is_made_good_as_soon_as_the_server_is_back() {
     for stops in [false, true] {
@@ -237,7 +237,7 @@ async fn a_release_that_failed_is_made_good_as_soon_as_the_server_is_back() {
     }
 }
 
-/// Found when its hold was over: no term began by it, and none may.
+/// The elector finds it when its hold is over: no term began by it, and none may.
 #[tokio::test(start_paused = true)]
 async fn an_acquisition_that_is_applied_too_late_for_a_term_is_given_back_under_maintenance() {
     let cluster = Cluster::new();
@@ -288,8 +288,8 @@ async fn one_that_ends_before_the_work_has_wound_up_still_ends_the_term() {
     assert_eq!(cluster.holder(), "");
 }
 
-/// What it declined at the beginning of a maintenance says nothing of the lease when it is stopped
-/// in the end.
+/// An acquisition that was declined when maintenance began says nothing about the lease at a later
+/// stop.
 #[tokio::test(start_paused = true)]
 async fn an_acquisition_that_was_declined_is_told_of_only_while_its_lease_may_run() {
     for (declines, stopped_after, told) in [

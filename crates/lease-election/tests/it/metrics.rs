@@ -1,5 +1,5 @@
-//! The metrics as a scrape sees them: a test for each, while a process stands still, and after an
-//! elector is gone.
+//! Metrics: each metric as a scrape sees it, while a process stands still, and after an elector is
+//! gone.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl Scraped {
         text
     }
 
-    /// The value of a series of the lease `lease`, of which `labels` stand before the name.
+    /// The value of a series of the lease `lease`, with `labels` before the name.
     fn value(&self, metric: &str, labels: &str) -> Option<f64> {
         let text = self.text();
         let begin = format!("leader_election_{metric}{{{labels}name=\"lease\"}} ");
@@ -99,10 +99,10 @@ async fn master_status_is_one_for_the_leader_and_zero_for_a_standby_and_after_a_
     let (of_a, of_b) = (Scraped::of(&a.elector), Scraped::of(&b.elector));
     of_a.is("master_status", "", 1.0);
     of_b.is("master_status", "", 0.0);
-    // Of one name together: somebody leads.
+    // Of two electors of one name, one leads.
     of_b.metrics.watch(&a.elector);
     of_b.is("master_status", "", 1.0);
-    // client-go's stays at 1 after a stop between two renewals.
+    // client-go's gauge stays at 1 after a stop between two renewals.
     a.elector.stop_handle().stop();
     (&mut a.run).await.unwrap();
     of_a.is("master_status", "", 0.0);
@@ -110,8 +110,8 @@ async fn master_status_is_one_for_the_leader_and_zero_for_a_standby_and_after_a_
     of_a.is("releases_total", "outcome=\"failed\",", 0.0);
 }
 
-/// One hands over to another, with work that takes 100 ms to wind up; the other is cut off, and a
-/// third takes over.
+/// `a` hands over to `b`, with work that takes 100 ms to wind up. Then `b` is cut off, and `c`
+/// takes over.
 #[tokio::test(start_paused = true)]
 async fn a_take_over_is_counted_from_when_the_lease_was_anybodys_and_a_drain_from_when_it_was_asked_for()
  {
@@ -143,9 +143,9 @@ async fn a_take_over_is_counted_from_when_the_lease_was_anybodys_and_a_drain_fro
     let config = fast("c").takeover_jitter(Duration::ZERO);
     let c = Replica::start(cluster.elector(config), Duration::ZERO);
     c.leads().await;
-    // It had seen the record for a whole lease: what counts is from then on.
+    // It had seen the record for a whole lease: the time counts from then on.
     Scraped::of(&c.elector).is("takeover_duration_seconds_bucket", "le=\"0.005\",", 1.0);
-    // Work of a term that was lost was not asked to end in time.
+    // Lost work was not asked to end in time.
     of_b.is("drain_duration_seconds_count", "", 0.0);
     b.run.abort();
     c.run.abort();
@@ -163,7 +163,7 @@ async fn while_a_process_stands_still_its_gauges_go_on() {
     scraped.is("master_status", "", 1.0);
     let before = scraped.value("term_remaining_seconds", "").unwrap();
     assert!((3.0..4.0).contains(&before), "{before}");
-    // No task runs from here on: nobody but the scrape looks at the clock.
+    // No task runs from here on: only the scrape reads the clock.
     clock.suspend(2000 * MS);
     let after = scraped.value("term_remaining_seconds", "").unwrap();
     assert!((before - after - 2.0).abs() < 1e-6, "{before} and then {after}");
@@ -188,7 +188,7 @@ async fn renewals_fall_into_the_bucket_of_the_time_they_took() {
     assert!((0.12..0.13).contains(&sum), "{sum}");
     scraped.is("renew_duration_seconds_bucket", "le=\"0.025\",", 0.0);
     scraped.is("renew_duration_seconds_bucket", "le=\"0.05\",", 3.0);
-    // One whose answer is lost is told by the watch: it counts, and nobody knows how long it took.
+    // The watch reports the renewal whose answer is lost: it counts, without a duration.
     cluster.set("a", &[Verb::Update], Fault::AnswerLost);
     sleep_ms(600).await;
     scraped.is("renewals_total", "", 4.0);
@@ -232,7 +232,7 @@ async fn losses_are_counted_by_reason_and_terms_and_transitions_with_them() {
     cluster.cut("a");
     sleep_ms(6000).await;
     assert_eq!(loss("expired"), 1.0);
-    // a, nobody, a, b, a; the foreign write changed no holder.
+    // a, no holder, a, b, a; the foreign write changed no holder.
     scraped.is("transitions_total", "", 5.0);
     scraped.is("terms_total", "", 4.0);
     scraped.is("master_status", "", 0.0);

@@ -1,5 +1,5 @@
-//! Two stores as one: candidates of the old store, of both and of the new one never lead together,
-//! whichever half fails; and records of client-go's multi-locks.
+//! Migration: candidates of the old store, of both and of the new one never lead together,
+//! whichever half fails; also with records of client-go's multi-locks.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,11 +18,11 @@ use crate::cluster::{LEASE, Replica, fast, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// An old and a new store, each of which can be made to fail for everybody in one kind of calls.
+/// An old and a new store, each of which can fail for all clients in one kind of call.
 pub(crate) struct Stores {
     pub(crate) old: MemoryLeaseStore,
     pub(crate) new: MemoryLeaseStore,
-    /// Whose requests go nowhere any more.
+    /// Clients whose requests are lost from now on.
     pub(crate) dead: Arc<Mutex<BTreeSet<String>>>,
 }
 
@@ -81,7 +81,8 @@ pub(crate) fn leads(replica: &Replica) -> bool {
     replica.terms.lock().unwrap().last().is_some_and(|led| led.leadership.is_valid())
 }
 
-/// At every moment of the roll-out at most one leads; at its end and after each step somebody does.
+/// At most one candidate leads at every moment of the roll-out. One leads after each step, and at
+/// the end.
 #[tokio::test(start_paused = true)]
 async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
     for crash in [false, true] {
@@ -98,7 +99,7 @@ async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
                 running.push(next);
                 if let Some(retired) = &retired {
                     if crash {
-                        // Nothing that it sends from now on arrives, and so nothing is given back.
+                        // Its requests are lost from now on, so it releases nothing.
                         stores
                             .dead
                             .lock()
@@ -128,13 +129,13 @@ async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
             }
         }
         assert!(terms > 0);
-        // Leaders were among those that went, and only who was asked to stop gave anything back.
+        // Some retired replicas led, and only stopped ones released.
         assert_eq!(
             (crashed > 0, given_back > 0),
             (crash, !crash),
             "{crashed} crashed, {given_back} given back"
         );
-        // Both halves may go on existing; the new one alone counts now.
+        // Both halves may exist; only the new one counts now.
         assert!(stores.holders().1.starts_with("new"));
     }
 }
@@ -158,7 +159,7 @@ async fn a_candidate_of_both_waits_for_a_leader_of_either() {
             both.elector.stats()
         );
         assert_eq!(stores.holders(), ("both".into(), "both".into()));
-        // And now the single one waits.
+        // Now the single candidate waits.
         let again = Replica::start(stores.elector(knows, "again", 3), Duration::ZERO);
         sleep_ms(30_000).await;
         assert!(leads(&both) && again.terms.lock().unwrap().is_empty(), "{knows:?}");
@@ -168,8 +169,8 @@ async fn a_candidate_of_both_waits_for_a_leader_of_either() {
     }
 }
 
-/// client-go reads the second half right before it overwrites it, so it robs whoever took it a
-/// moment ago.
+/// client-go reads the second half right before it overwrites it, so it robs a candidate that has
+/// just taken it.
 #[tokio::test(start_paused = true)]
 async fn a_new_client_that_takes_the_second_half_in_between_is_not_robbed() {
     let stores = Stores::new();
@@ -180,7 +181,7 @@ async fn a_new_client_that_takes_the_second_half_in_between_is_not_robbed() {
     stores.new.overwrite(dead);
     let seen = both.get().await.unwrap().unwrap();
     assert_eq!(seen.record.holder, "dead");
-    // Between its look and its write.
+    // The rival writes between the read and the write.
     let rival = Record { holder: "rival".into(), lease_duration_seconds: 5, ..Record::default() };
     stores.new.overwrite(rival.clone());
     let ours = Record { holder: "both".into(), write_id: Some("b.1.x".into()), ..rival.clone() };
@@ -190,7 +191,7 @@ async fn a_new_client_that_takes_the_second_half_in_between_is_not_robbed() {
         ("dead".into(), "rival".into()),
         "not even the first half is broken"
     );
-    // Even if it comes between the two halves.
+    // The rival may also write between the two halves.
     let (new, once) = (stores.new.clone(), Arc::new(AtomicBool::new(true)));
     let late = rival.clone();
     let old = stores.old.client("both").on_write(move |_, _| {
@@ -207,7 +208,8 @@ async fn a_new_client_that_takes_the_second_half_in_between_is_not_robbed() {
     assert_ne!(now.record, ours, "half of a write is none");
 }
 
-/// As client-go's multi-locks do: of an old client's record and no Lease yet, and of a Lease alone.
+/// client-go's multi-locks do so, from an old client's record without a Lease, and from a Lease
+/// alone.
 #[tokio::test(start_paused = true)]
 async fn transitions_are_counted_on_from_the_half_that_is_there() {
     for half in [0, 1] {
@@ -361,8 +363,7 @@ async fn a_half_that_is_deleted_or_written_by_another_ends_the_term() {
             );
             assert!(written.elapsed() <= 510 * MS, "{half} {delete}: {:?}", written.elapsed());
             assert_ne!(a.last().leadership.loss(), Some(Loss::Expired));
-            // Another candidate of both gets both halves whole, when what is left of them has run
-            // out.
+            // Another candidate of both takes both halves once the rest of them has expired.
             let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
             assert!(b.leads().await - written <= LEASE + LEASE + 1000 * MS);
             assert_eq!(stores.holders(), ("b".into(), "b".into()));
@@ -403,7 +404,7 @@ async fn records_of_a_go_multi_lock_are_waited_for_and_each_renewal_is_seen() {
     assert_eq!(stores.holders(), (String::new(), String::new()));
 }
 
-/// A record as it stands in both halves.
+/// Writes a record into both halves.
 fn put(stores: &Stores, record: &Record) {
     stores.old.overwrite(record.clone());
     stores.new.overwrite(record.clone());
@@ -419,7 +420,7 @@ pub(crate) fn led_by(holder: &str) -> Record {
     }
 }
 
-/// A controller's grant, for a second.
+/// A controller's grant for a second.
 fn granted_to(holder: &str) -> Record {
     Record { lease_duration_seconds: 1, acquire_time: None, ..led_by(holder) }
 }
@@ -443,7 +444,7 @@ async fn a_watch_from_a_version_tells_all_that_came_since() {
     }
     told.dedup();
     assert!(told.len() > 1, "{told:?}: it began with the present state");
-    // Of a version that it does not know it cannot tell, nor of one of which a half was not there.
+    // It cannot watch from an unknown version, or from one with a missing half.
     let other = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
     assert_eq!(other.watch(Some(&known.version)).await.err(), Some(StoreError::Expired));
     stores.new.delete();
@@ -451,8 +452,8 @@ async fn a_watch_from_a_version_tells_all_that_came_since() {
     assert_eq!(both.watch(Some(&half.version)).await.err(), Some(StoreError::Expired));
 }
 
-/// It finds a grant when it is back, and is told nothing by which that follows on what it knew: who
-/// led in between may act for a lease.
+/// It finds a grant when it is back, and no news connects that grant with the record that it knew.
+/// A leader in between may act for a lease.
 #[tokio::test(start_paused = true)]
 async fn a_grant_after_a_gap_is_not_taken_for_the_next_that_happened() {
     let stores = Stores::new();
@@ -473,7 +474,7 @@ async fn a_grant_after_a_gap_is_not_taken_for_the_next_that_happened() {
     assert!(took >= LEASE, "took {took:?}");
 }
 
-/// The second half is lost on its way, or arrives when the stop has made it a conflict.
+/// The second half is lost, or arrives after the stop made it a conflict.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_between_the_halves_of_an_acquisition_strands_nobody() {
     for ground in [Record::default(), Record { lease_duration_seconds: 1, ..led_by("dead") }] {
@@ -510,7 +511,7 @@ async fn v15_a_stop_between_the_halves_of_an_acquisition_strands_nobody() {
     }
 }
 
-/// Late, it would be a free half beside whoever leads by then.
+/// Applied late, it would be a free half beside the next leader's.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_makes_no_half_of_a_lease() {
     let mut stores = Stores::new();

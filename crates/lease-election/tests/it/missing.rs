@@ -1,4 +1,4 @@
-//! A 404 where no Lease is missing: the namespace is not there, or nobody serves the watch.
+//! Missing: a 404 without a missing Lease: the namespace does not exist, or no server has watches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +51,7 @@ async fn without_its_namespace_an_elector_says_so_and_tries_again_until_it_is_th
     assert_eq!(a.elector.status().blocked, None);
 }
 
-/// A proxy that knows no watches, or another server behind the same address.
+/// A proxy without watches, or another server behind the same address.
 fn without_watches(
     server: &EmbeddedApiServer,
     user: &str,

@@ -1,5 +1,5 @@
-//! Who leads, seen by a process that does not stand: in order, by the clock, with and without a
-//! watch, and without a single write.
+//! Observe: leaders as a process sees them that does not stand, in order, by the clock, with and
+//! without a watch, and without a write.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::cluster::{Cluster, LEASE, Replica, fast, forbidden, sleep_ms};
 
 type Seen = Arc<Mutex<Vec<(Instant, Option<String>)>>>;
 
-/// An observer that is polled at all times, and what it tells.
+/// An observer that is always polled, and its items.
 fn observed(cluster: &Cluster) -> Seen {
     let seen = Seen::default();
     let log = Arc::clone(&seen);
@@ -77,7 +77,7 @@ async fn a_leader_that_crashed_leads_until_its_lease_has_run_out() {
     assert_eq!(names(&seen), [some("a"), None]);
     let told = seen.lock().unwrap()[1].0 - cut;
     assert!(told <= LEASE && told >= LEASE - Duration::from_millis(1001), "{told:?}");
-    // A change of a label is no sign of life.
+    // A changed label is no sign of life.
     cluster.store.touch();
     sleep_ms(10).await;
     assert_eq!(names(&seen).len(), 2);

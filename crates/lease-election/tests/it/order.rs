@@ -1,5 +1,5 @@
-//! The order in which the halves of two stores are written: what one half that is refused, late,
-//! unanswered or far away costs the others.
+//! Order: which half of two stores is written first, and what a refused, late, unanswered or
+//! distant half costs the others.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::migration::{Knows, Stores, leads, led_by};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Those of a test take over at once.
+/// The electors of these tests take over at once.
 fn eager(identity: &str) -> ConfigBuilder {
     fast(identity).takeover_jitter(Duration::ZERO)
 }
@@ -26,7 +26,7 @@ fn forbidden() -> Fault {
     Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() })
 }
 
-/// Requests take this long, their answers as long if they do, events no time.
+/// Requests take `before`, their answers `after`, and events no time.
 fn slow(before: Duration, after: Duration) -> impl Fn(Verb) -> Fault + Clone {
     move |verb| match verb {
         Verb::Event => Fault::None,
@@ -34,8 +34,8 @@ fn slow(before: Duration, after: Duration) -> impl Fn(Verb) -> Fault + Clone {
     }
 }
 
-/// What befalls the updates of `a`, one after the other: of the old store where that is false, of
-/// the new one where it is true. `calls` tells of all others.
+/// The faults of the updates of `a`, one after the other: `false` is the old store, `true` the new
+/// one. `calls` gives the faults of all other calls.
 fn scripted(
     stores: &mut Stores,
     calls: impl Fn(&str, Verb) -> Fault + Clone + Send + Sync + 'static,
@@ -56,8 +56,8 @@ fn scripted(
     script
 }
 
-/// Its first write of the second half failed once, so that half is written first from then on; and
-/// it may not write the other.
+/// Its first write of the second half failed once, so it writes that half first from then on. It
+/// may not write the other half.
 #[tokio::test(start_paused = true)]
 async fn one_that_may_write_the_second_half_only_leaves_the_lease_to_the_others() {
     for (rival, maintenance) in
@@ -91,7 +91,8 @@ async fn one_that_may_write_the_second_half_only_leaves_the_lease_to_the_others(
     }
 }
 
-/// From the middle step of a migration to the last: the rights come before the new replicas.
+/// A migration goes from the middle step to the last: the rights change before the new replicas
+/// start.
 #[tokio::test(start_paused = true)]
 async fn rights_on_the_old_half_that_are_withdrawn_too_early_keep_nobody_out_who_knows_the_new_one()
 {
@@ -138,8 +139,8 @@ async fn rights_on_the_old_half_that_are_withdrawn_too_early_keep_nobody_out_who
 async fn half_of_an_acquisition_is_given_back_beside_a_standby_that_is_well() {
     for stops in [false, true] {
         for way in [1, 2, 5, 20] {
-            // The answer is lost; then the release succeeds, or its second half fails, and is made
-            // good. A stop waits for one request and no longer.
+            // The answer is lost. Then the release succeeds, or its second half fails and is made
+            // good. A stop waits for one request only.
             for faults in [vec![], vec![(false, failed())], vec![(false, Fault::Lost)]] {
                 if stops && faults.iter().any(|(_, fault)| *fault == Fault::Lost) {
                     continue;
@@ -177,8 +178,7 @@ async fn half_of_an_acquisition_is_given_back_beside_a_standby_that_is_well() {
     }
 }
 
-/// Half a renewal, then one in the other order, whose second half is late when the leader is
-/// stopped.
+/// Half a renewal, then one in the other order, whose second half is late when the leader stops.
 #[tokio::test(start_paused = true)]
 async fn a_release_follows_a_renewal_in_the_other_order() {
     for late in [None, Some(950), Some(1000), Some(1100), Some(1200), Some(1350)] {
@@ -206,8 +206,8 @@ async fn a_release_follows_a_renewal_in_the_other_order() {
     }
 }
 
-/// A request may take 900 ms. One half of a renewal failed; the next one must not take longer than
-/// that because of it.
+/// A request may take 900 ms. One half of a renewal failed, and the next renewal must not take
+/// longer because of it.
 #[tokio::test(start_paused = true)]
 async fn a_renewal_on_a_long_way_of_which_half_failed_once_costs_no_term() {
     for way in [200, 250, 290] {
@@ -235,9 +235,8 @@ async fn a_renewal_on_a_long_way_of_which_half_failed_once_costs_no_term() {
     }
 }
 
-/// One leads, and makes way for a maintenance of a moment, with half a release that fails or with
-/// none; another leads from then on. All links are well when that one is stopped, before two that
-/// stand by.
+/// `a` leads, and makes way for a short maintenance, perhaps with half a release that fails. Then
+/// `b` leads. All links are well when `b` is stopped, before two standbys.
 #[tokio::test(start_paused = true)]
 async fn how_a_release_went_long_ago_costs_nothing_when_the_next_leader_stops() {
     for (way, fails) in [(1, false), (1, true), (5, false), (5, true), (20, false), (20, true)] {
@@ -282,13 +281,13 @@ async fn how_a_release_went_long_ago_costs_nothing_when_the_next_leader_stops() 
     }
 }
 
-/// Both stores as one, to `a`, without an elector.
+/// Both stores as one for `a`, without an elector.
 fn both(stores: &Stores) -> MultiStore {
     let config = fast("a").build().unwrap();
     MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config)
 }
 
-/// What `a` writes to hold the lease, and to give it back.
+/// Records of `a`: this one holds the lease, and `free` releases it.
 fn held(id: &str) -> Record {
     Record { write_id: Some(id.into()), ..led_by("a") }
 }
@@ -297,7 +296,7 @@ fn free(id: &str) -> Record {
     Record { write_id: Some(id.into()), ..Record::default() }
 }
 
-/// Another is at the half that is free already.
+/// Another candidate has already written the free half.
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_release_leaves_half_a_take_over_of_another_s_alone() {
     let mut stores = Stores::new();
@@ -314,7 +313,7 @@ async fn the_rest_of_a_release_leaves_half_a_take_over_of_another_s_alone() {
     both.update(&told.version, &free("a.2")).await.unwrap_err();
     assert_eq!(stores.holders(), (String::new(), "a".into()));
     let told = both.get().await.unwrap().unwrap();
-    // Another waited for it, and has written the first half, whose event is on its way.
+    // Another candidate waited for it, and has written the first half, whose event is in flight.
     stores.old.overwrite(led_by("b"));
     assert_eq!(both.update(&told.version, &free("a.3")).await, Err(StoreError::Conflict));
     assert_eq!(
@@ -324,8 +323,8 @@ async fn the_rest_of_a_release_leaves_half_a_take_over_of_another_s_alone() {
     );
 }
 
-/// Half a release, because of a label; then an acquisition whose first half is late; then the rest
-/// of the release. Of the last two only one is to be made.
+/// A label leaves half a release. Then an acquisition has a late first half, before the rest of the
+/// release. Only one of these two may be applied.
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_release_is_not_made_beside_a_late_half() {
     let mut stores = Stores::new();
@@ -342,7 +341,7 @@ async fn the_rest_of_a_release_is_not_made_beside_a_late_half() {
     stores.new.touch();
     let now = both.get().await.unwrap().unwrap();
     assert_ne!(told.version, now.version);
-    // Its own lease: both are written without a look.
+    // Its own lease: it writes both halves without a read.
     let told = both.update(&now.version, &held("a.2")).await.unwrap();
     stores.new.touch();
     assert_eq!(both.update(&told.version, &free("a.3")).await, Err(StoreError::Conflict));
@@ -357,8 +356,8 @@ async fn the_rest_of_a_release_is_not_made_beside_a_late_half() {
     assert_eq!(stores.holders(), (String::new(), String::new()), "held by one that gave it back");
 }
 
-/// The first half of its writes is made, and never answered; all its other requests are, and
-/// another candidate is well.
+/// The first half of its writes is applied, and never answered. Its other requests are answered,
+/// and another candidate is well.
 #[tokio::test(start_paused = true)]
 async fn one_whose_writes_of_one_half_are_not_answered_keeps_nobody_out() {
     for is_new in [false, true] {
@@ -391,8 +390,8 @@ async fn one_whose_writes_of_one_half_are_not_answered_keeps_nobody_out() {
     }
 }
 
-/// Its writes of either half are made, and never answered, or so late that nobody waits for it. Its
-/// reads are, and it hears events, or does not. With one store it would lead, by what it reads.
+/// Its writes of either half are applied, and answered too late or never. Its reads are answered;
+/// events arrive, or do not. With one store it would lead by its reads.
 #[tokio::test(start_paused = true)]
 async fn one_whose_writes_of_either_half_are_not_answered_leads_by_what_it_reads() {
     let too_late = Fault::Slow { before: Duration::ZERO, after: 2000 * MS };
@@ -417,10 +416,9 @@ async fn one_whose_writes_of_either_half_are_not_answered_leads_by_what_it_reads
                     Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
                 let began = Instant::now();
                 let took = a.leads().await - began;
-                // A time-out for each half that it makes, for each that it takes, and less than
-                // that for the rest.
+                // A time-out for each half that it creates or takes, and less for the rest.
                 assert!(took <= 4000 * MS, "{answer:?} {hears} {there:?}: {took:?}");
-                // Who hears nothing has no time to read both halves after each renewal as well.
+                // Without events it has no time to read both halves after each renewal as well.
                 sleep_ms(60_000).await;
                 assert!(leads(&a) || !hears, "{answer:?} {there:?}");
             }
@@ -428,7 +426,7 @@ async fn one_whose_writes_of_either_half_are_not_answered_leads_by_what_it_reads
     }
 }
 
-/// One write of it is let through in 200 ms, by a proxy that limits them: half of each.
+/// A proxy admits one write in 200 ms: half of each.
 #[tokio::test(start_paused = true)]
 async fn one_whose_second_write_in_a_moment_is_refused_keeps_nobody_out() {
     for fault in [Fault::Refused(StoreError::TooManyRequests { retry_after: None }), Fault::Lost] {
@@ -463,8 +461,8 @@ async fn one_whose_second_write_in_a_moment_is_refused_keeps_nobody_out() {
     }
 }
 
-/// The first half of an acquisition is made, and for minutes the second one cannot be. By then it
-/// has asked more often than it remembers writes.
+/// The first half of an acquisition is applied, and the second one cannot be for minutes. By then
+/// the elector has sent more writes than it remembers.
 #[tokio::test(start_paused = true)]
 async fn one_that_could_not_write_the_second_half_for_minutes_leads_when_it_can() {
     for befalls in [failed(), forbidden(), Fault::Lost] {
@@ -494,8 +492,8 @@ async fn one_that_could_not_write_the_second_half_for_minutes_leads_when_it_can(
     }
 }
 
-/// The same, and it may not watch: what it has made of a renewal it hears of by a read, when it has
-/// tried again on the version before.
+/// The same without a watch: the elector learns of its half renewal by a read, after it has tried
+/// again on the version before.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_polls_and_whose_second_write_in_a_moment_is_refused_renews() {
     for knows in [Knows::Old, Knows::Both] {

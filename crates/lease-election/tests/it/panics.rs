@@ -1,5 +1,5 @@
-//! Work that panics: its futures are gone, and what they sent half may be under way. When the lease
-//! is given back, and to whom the panic goes.
+//! Panics: when the lease is released after work panics with requests in flight, and which caller
+//! gets the panic.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::cluster::{Cluster, Replica, fast, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Leads, sends a request that lands after `travels`, and panics when it is told to, or by itself
+/// Leads, sends a request that lands after `travels`, and panics when told to end, or by itself
 /// after a second and a half.
 fn panics(
     elector: &LeaderElector,
@@ -83,7 +83,7 @@ async fn so_it_is_when_a_stop_was_asked_for() {
     assert!(panicked.elapsed() < 1100 * MS, "took {:?}", panicked.elapsed());
 }
 
-/// It waits for nothing that it does not need.
+/// The run waits only if it has to release.
 #[tokio::test(start_paused = true)]
 async fn where_nothing_is_given_back_the_panic_goes_on_at_once() {
     let landed = Arc::default();

@@ -1,5 +1,5 @@
-//! A server that refuses what an elector asks for, again and again: what is said of it, and how
-//! often.
+//! Refused: a server that refuses an elector's requests again and again, and how the elector
+//! reports and paces them.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use lease_election::{Fault, StoreError, Verb};
 
 use crate::cluster::{Cluster, Replica, fast, sleep_ms};
 
-/// Admission or a quota: a race that is lost leaves another version of the Lease, and this leaves
-/// the one that it was about.
+/// Admission or a quota: such a refusal leaves the version of the Lease as it was, and a lost race
+/// leaves another.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_answers_each_write_with_a_conflict_is_said_to_block_and_a_lost_race_is_not()
 {
@@ -24,7 +24,7 @@ async fn a_server_that_answers_each_write_with_a_conflict_is_said_to_block_and_a
     sleep_ms(20_000).await;
     assert_eq!(a.elector.status().blocked, Some(StoreError::Conflict));
 
-    // Others are not refused: what it meets now is a race.
+    // The server does not refuse others, so this elector now meets a race.
     let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
     b.leads().await;
     sleep_ms(5000).await;

@@ -1,5 +1,4 @@
-//! A candidate of a coordinated election whose runs are in several runtimes, of which one goes
-//! away.
+//! Runtimes: a coordinated candidate whose runs use several runtimes, of which the first ends.
 
 use embedded_apiserver::EmbeddedApiServer;
 use futures::poll;
@@ -16,11 +15,10 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap()
 }
 
-/// The publisher of its LeaseCandidate was begun by the first run, and ends with the runtime of
-/// that.
+/// The first run began the publisher of its LeaseCandidate, which ends with that run's runtime.
 #[test]
 fn a_candidate_stands_on_when_the_runtime_of_the_run_goes_away_that_began_to_publish_it() {
-    // The clients of kube are at work in the runtime in which they were made.
+    // kube's clients work in the runtime that made them.
     let (of_clients, first, second) = (runtime(), runtime(), runtime());
     let (server, elector, clock) = of_clients.block_on(async {
         let server = EmbeddedApiServer::builder().seed(1).build();
@@ -40,7 +38,7 @@ fn a_candidate_stands_on_when_the_runtime_of_the_run_goes_away_that_began_to_pub
     let stands = async || candidates(&server).get_opt("one").await.unwrap().is_some();
     first.spawn(campaign());
     of_clients.block_on(until("it stands", stands));
-    // Begun, and waiting for the first.
+    // The next run has begun, and waits for the first.
     let mut next = campaign();
     assert!(second.block_on(async { poll!(&mut next) }).is_pending());
     second.spawn(next);

@@ -1,5 +1,5 @@
-//! Electors whose API servers lag behind each other, by a time or by revisions that change all the
-//! while: stale reads may cost time, never a second leader.
+//! Stale: electors whose API servers lag by changing times or revisions: that may cost time, and
+//! never makes a second leader.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Candidate {
         self.replica.terms.lock().unwrap().last().is_some_and(|led| led.leadership.is_valid())
     }
 
-    /// Another lag, up to one that lasts longer than a lease, or no news at all.
+    /// Sets another lag, up to one longer than a lease, or to no news at all.
     fn lag(&self, rng: &mut fastrand::Rng) {
         match rng.u8(..4) {
             0 => self.front.behind(Duration::ZERO),
@@ -41,7 +41,7 @@ impl Candidate {
     }
 }
 
-/// Every term so far, and who had it: no two have the same fence.
+/// Notes a term and its elector: no two terms have the same fence token.
 fn note(terms: &mut BTreeMap<(String, u64), String>, identity: &str, fence: &FenceToken) {
     let version = fence.resource_version.parse().unwrap();
     let had = terms.entry((fence.uid.clone(), version)).or_insert_with(|| identity.to_owned());
@@ -65,8 +65,8 @@ async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again(
                     candidates.insert(identity, Candidate::start(&server, identity, rng.u64(..)));
                 }
                 (0, Some(candidate)) => {
-                    // It crashes: nothing that it sends arrives any more, nothing is given back,
-                    // and its guard is nobody's.
+                    // It crashes: its requests are lost, it releases nothing, and its guard no
+                    // longer counts.
                     candidate.front.faults().partition(identity);
                     leaders_crashed += usize::from(candidate.is_valid());
                     candidate.replica.run.abort();
@@ -91,7 +91,7 @@ async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again(
             for (identity, candidate) in valid {
                 note(&mut terms, identity, &candidate.replica.fence());
             }
-            // Who lost its term has ended, and not by a panic.
+            // An elector that lost its term has ended without a panic.
             for identity in IDENTITIES {
                 if candidates.get(identity).is_some_and(|one| one.replica.run.is_finished()) {
                     let ended = candidates.remove(identity).unwrap();

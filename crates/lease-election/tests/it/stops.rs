@@ -1,5 +1,5 @@
-//! A stop before the elector leads: what is waited for, and that nothing is left behind which
-//! others would have to wait for.
+//! Stops: a stop before the elector leads, its waits, and that it leaves nothing for which others
+//! have to wait.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, Replica, fast, forbidden, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A Lease that is free, and one of somebody dead, which runs out after a second.
+/// A free Lease, and a dead holder's Lease, which expires after a second.
 fn grounds() -> [Record; 2] {
     let dead = Record { holder: "dead".into(), lease_duration_seconds: 1, ..Record::default() };
     [Record::default(), dead]
@@ -48,15 +48,15 @@ async fn v15_an_acquisition_that_is_applied_after_the_stop_strands_nobody() {
                 took <= 10 * MS,
                 "{ground:?}, applied after {late} ms: took {took:?} from {comes_after} ms on"
             );
-            // And what arrives later meets a conflict.
+            // A write that arrives later meets a conflict.
             sleep_ms(10_000).await;
             assert!(b.last().leadership.is_valid() && b.elector.stats().terms == 1);
         }
     }
 }
 
-/// Where there is no Lease there is no version to make it conditional on: late, it would be a free
-/// Lease beside whoever leads by then and was deleted.
+/// Without a Lease there is no version for a condition. Applied late, the write would make a free
+/// Lease beside a leader whose Lease was deleted.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_makes_no_lease() {
     let cluster = Cluster::new();
@@ -71,7 +71,7 @@ async fn v15_a_stop_makes_no_lease() {
     assert_eq!((cluster.requests_of("a", Verb::Create), cluster.store.lease()), (1, None));
 }
 
-/// The server stands still for longer than a hold, and then applies what it was sent.
+/// The server stands still for longer than a hold, and then applies the write.
 #[tokio::test(start_paused = true)]
 async fn v15_an_acquisition_that_was_applied_too_late_for_a_term_is_given_back_by_a_stop() {
     let cluster = Cluster::new();
@@ -96,7 +96,7 @@ async fn v15_an_acquisition_that_was_applied_too_late_for_a_term_is_given_back_b
     assert!(b.leads().await - after <= 10 * MS);
 }
 
-/// Its time is bounded, and so is what it asks of a server that takes no writes.
+/// A stop is bounded in time, and in its requests to a server that accepts no writes.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_whose_writes_fail_does_not_storm_the_server() {
     for error in
@@ -122,8 +122,8 @@ async fn v15_a_stop_whose_writes_fail_does_not_storm_the_server() {
     }
 }
 
-/// For as long as it asks, if that is within the time of two requests; otherwise nobody waits for
-/// it.
+/// The elector waits for as long as the server asks, if that is within the time of two requests.
+/// Otherwise it does not wait.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_leaves_a_server_alone_that_asks_for_it() {
     for (asked_for, reads, until) in [(600, 2, 1501), (10_000, 1, 901)] {

@@ -1,4 +1,4 @@
-//! Every store of this crate keeps the contract.
+//! Stores: every store of this crate keeps the contract.
 
 use lease_election::contract::{Place, check};
 use lease_election::{Config, MemoryLeaseStore, MultiStore};
@@ -24,7 +24,7 @@ async fn the_store_in_memory() {
 async fn two_stores_in_memory_as_one() {
     check(async || {
         let (primary, secondary) = (MemoryLeaseStore::new(), MemoryLeaseStore::new());
-        // The versions of the halves have nothing to do with each other.
+        // The versions of the halves are independent.
         for _ in 0..7 {
             primary.overwrite(lease_election::Record::default());
             primary.delete();
@@ -41,7 +41,7 @@ async fn two_stores_in_memory_as_one() {
     .await;
 }
 
-/// A store that breaks a rule is found out; which, the panic says.
+/// The suite finds a store that breaks a rule, and its panic names the rule.
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "an update is conditional on the version")]
 async fn a_store_that_writes_without_a_condition_is_found_out() {
@@ -76,7 +76,7 @@ impl lease_election::LeaseStore for Careless {
         record: &lease_election::Record,
     ) -> Result<lease_election::StoredLease, lease_election::StoreError> {
         let now = self.0.lease().ok_or(lease_election::StoreError::NotFound)?;
-        // Asks for the object, as a careful program does, and not for its version.
+        // It checks the object, as a careful program does, and not its version.
         let version =
             lease_election::Version::new(version.uid.clone(), now.version.resource_version);
         self.0.update(&version, record).await
@@ -118,8 +118,8 @@ async fn check_numbers(number: fn(u64, u64) -> u64) {
     .await;
 }
 
-/// A store without a watch that hands out numbers of its own: by how many objects there were, and
-/// how often this one was written.
+/// A store without a watch that numbers versions by the objects so far, and by the writes of this
+/// one.
 #[derive(Clone)]
 struct Numbering {
     inner: MemoryLeaseStore,
@@ -189,7 +189,7 @@ mod on_a_server {
 
     use super::config;
 
-    /// A server of its own for each rule, and the deletion of all that may stand for the lease.
+    /// Checks each rule on a server of its own, and deletes every object that may hold the lease.
     async fn check_on_servers<S: LeaseStore + 'static>(store: impl Fn(Client) -> S) {
         check(async || {
             let server = EmbeddedApiServer::builder().seed(1).build();

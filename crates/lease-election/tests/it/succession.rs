@@ -1,5 +1,4 @@
-//! Voluntary hand-over: who leads next when the leader says who is to, and the order of those that
-//! wait.
+//! Succession: voluntary hand-over to a named successor, and the order of the waiting candidates.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use crate::cluster::{Cluster, LEASE, Replica, fast, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Its identity and its rank.
+/// An identity and its rank.
 type Standby = (&'static str, Option<u8>);
 
 /// A leader `a`, and standbys with these identities and ranks.
@@ -28,7 +27,7 @@ async fn with_standbys(cluster: &Cluster, standbys: &[Standby]) -> (Replica, Vec
     (a, standbys)
 }
 
-/// Who leads, once somebody does.
+/// The next leader, once there is one.
 async fn next_leader(cluster: &Cluster) -> String {
     while cluster.holder().is_empty() {
         sleep_ms(1).await;
@@ -64,14 +63,14 @@ async fn the_successor_that_was_named_leads_though_it_hears_of_it_last() {
             standbys.iter().map(|standby| standby.terms.lock().unwrap().len()).sum::<usize>(),
             1
         );
-        // With its first renewal the hint is gone.
+        // The first renewal removes the hint.
         assert_eq!(cluster.store.lease().unwrap().record.successor, "");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hand_over_to_one_that_is_not_there_is_over_soon_and_by_rank() {
-    // What the others wait, and who is first.
+    // The standbys, their wait, and the candidates that may be first.
     let cases: [(&[Standby], u32, &[&str]); 3] = [
         (&[("b", None), ("c", None)], 2600, &["b", "c"]),
         (&[("b", None), ("c", Some(2)), ("d", Some(1))], 1200, &["d"]),
@@ -182,7 +181,7 @@ async fn after_a_crash_the_ranks_take_over_in_their_order() {
         assert_eq!(cluster.holder(), first);
         a.run.abort();
     }
-    // A release is whoever's is first there: the last rank does not keep it waiting.
+    // A release goes to the first candidate that comes: the last rank does not delay it.
     let cluster = Cluster::new();
     let (a, _standbys) = with_standbys(&cluster, &[("b", Some(MAX_RANK))]).await;
     let asked = Instant::now();
@@ -192,7 +191,7 @@ async fn after_a_crash_the_ranks_take_over_in_their_order() {
     assert!(asked.elapsed() <= 3 * MS);
 }
 
-/// Whatever is written there, by whomever: it costs the bound, and not the lease.
+/// A hint costs the bound, and not the lease, whichever client writes it.
 #[tokio::test(start_paused = true)]
 async fn a_hint_that_is_written_again_and_again_keeps_nobody_from_a_lease_that_is_free() {
     let cluster = Cluster::new();

@@ -1,5 +1,4 @@
-//! A machine that sleeps: the clock of the election jumps, timers know nothing of it, and whatever
-//! is ready first runs first.
+//! Suspend: a machine sleeps: the election's clock jumps, timers lag, and tasks run in any order.
 
 use std::future::poll_fn;
 use std::mem::replace;
@@ -82,8 +81,8 @@ async fn guarded_work_takes_no_step_after_a_suspend_that_outlasted_the_hold() {
     assert_eq!(*steps.lock().unwrap(), [true; 20], "the 21st came after the suspend");
 }
 
-/// Runs in turn with the elector: after the step in which it began a term, and before the first of
-/// its work.
+/// The suspending task runs in turn with the elector: after the step that began a term, and before
+/// the first step of its work.
 #[tokio::test(start_paused = true)]
 async fn work_whose_term_ended_before_its_first_step_is_never_begun() {
     for forever in [false, true] {
@@ -112,7 +111,8 @@ async fn work_whose_term_ended_before_its_first_step_is_never_begun() {
         let suspends = tokio::spawn(async move {
             while !elector.is_leader() {
                 let mut has_yielded = false;
-                // To the end of the line at once; tokio's own yield lets everybody else go before.
+                // Yields to the end of the queue at once; tokio's own yield lets all other tasks go
+                // first.
                 poll_fn(|context| {
                     if replace(&mut has_yielded, true) {
                         return Poll::Ready(());
@@ -126,7 +126,7 @@ async fn work_whose_term_ended_before_its_first_step_is_never_begun() {
         });
         suspends.await.unwrap();
         sleep_ms(1500).await;
-        // A lasting elector is in its next term, a stop margin later.
+        // `run_forever` is in its next term, a stop margin later.
         assert_eq!(begun.load(Ordering::SeqCst), u64::from(forever));
         run.abort();
         assert!(!run.await.is_err_and(|error| error.is_panic()));

@@ -1,5 +1,5 @@
-//! The tables of the election's pages: every violation has a row and a test, every named test
-//! exists, and the numbers are those of the code.
+//! Table: the election's pages agree with the code, and each violation has a row and an existing
+//! test.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn every_violation_and_every_assumption_has_a_row() {
     }
 }
 
-/// `file::test` of every test in this folder that is named for a violation.
+/// Collects `file::test` of every test in this folder that is named for a violation.
 fn named_for_a_violation(root: &Path, folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -56,7 +56,7 @@ fn every_test_that_is_named_for_a_violation_is_on_the_page_and_there_is_one_for_
         let name = format!("::v{number:02}_");
         assert!(found.iter().any(|test| test.contains(&name)), "there is no test of V{number}");
     }
-    // And what the page names is there.
+    // Every test that the page names exists.
     let named = page.split('`').filter(|code| code.contains(".rs::v"));
     let gone: Vec<&str> = named.filter(|test| !found.iter().any(|there| there == test)).collect();
     assert!(gone.is_empty(), "not there: {gone:?}");

@@ -1,4 +1,4 @@
-//! A store that keeps what it is told.
+//! Telling: a store that keeps its announcements.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,11 +8,11 @@ use lease_election::{
     StoredLease, Version,
 };
 
-/// A store that keeps what it is told, with the state of the lease at that moment.
+/// A store that keeps each announcement, with the state of the lease at that moment.
 #[derive(Clone)]
 pub(crate) struct Telling {
     pub(crate) store: MemoryLeaseStore,
-    /// What, in words, and whether the lease was held.
+    /// The announcement, its text, and whether the lease was held.
     pub(crate) told: Arc<Mutex<Vec<(Announced, String, bool)>>>,
 }
 

@@ -1,5 +1,4 @@
-//! client-go's own test cases, by their names, on the public API: each as it is, or our rule where
-//! we differ on purpose, with a sentence that says so.
+//! Upstream: client-go's own test cases by name, as they are or by our rule and the difference.
 //!
 //! | upstream | here |
 //! | --- | --- |
@@ -32,7 +31,7 @@ fn baz() -> ConfigBuilder {
         .request_timeout(Duration::from_secs(2))
 }
 
-/// Another's record.
+/// Another holder's record.
 fn led_by(holder: &str, seconds: i32) -> Record {
     let time = "2026-01-01T00:00:00Z".parse().ok();
     Record {
@@ -49,7 +48,7 @@ fn calls(cluster: &Cluster) -> (u64, u64, u64) {
     (of(Verb::Get), of(Verb::Create), of(Verb::Update))
 }
 
-/// Runs `baz` on a lease that says this, for this long.
+/// Runs `baz` on a lease with this record, for this long.
 async fn campaign(found: Option<Record>, time_ms: u64) -> (Cluster, Replica) {
     let cluster = Cluster::new();
     if let Some(record) = found {
@@ -89,7 +88,7 @@ async fn try_acquire_or_renew_acquire_from_led_object_with_the_lease_duration_se
     let (cluster, baz) = campaign(Some(led_by("bing", 3)), 2900).await;
     assert!(!baz.elector.is_leader());
     assert_eq!(baz.elector.leader().as_deref(), Some("bing"));
-    // After the record's 3 s and not its own 10; a moment of jitter is ours.
+    // It waits for the record's 3 s and not its own 10, and for our jitter.
     sleep_ms(350).await;
     assert!(baz.elector.is_leader());
     assert_eq!((cluster.holder(), transitions(&cluster)), ("baz".into(), 1));
@@ -103,8 +102,8 @@ async fn try_acquire_or_renew_acquire_from_unled_object() {
     assert_eq!(transitions(&cluster), 1);
 }
 
-/// testTryAcquireOrRenew: "acquire from led, unacked object". We differ in how long ago is told: by
-/// our own first sight of the record, never by its times.
+/// testTryAcquireOrRenew: "acquire from led, unacked object". We differ in when the lease expires:
+/// by our own first sight of the record, never by its times.
 #[tokio::test(start_paused = true)]
 async fn try_acquire_or_renew_acquire_from_led_unacked_object() {
     let (cluster, baz) = campaign(Some(led_by("bing", 10)), 9900).await;
@@ -165,8 +164,8 @@ async fn release_lease_release_acquired_lock_from_no_object() {
     assert_eq!(leaders.next().await, Some(None));
 }
 
-/// TestReleaseMethodCallsGet. We differ: a release is one write on condition of our own last
-/// version, and asks for no newer one, which could be another's.
+/// TestReleaseMethodCallsGet. We differ: a release is one write, conditional on our own last
+/// version. It asks for no newer version, which could be another holder's.
 #[tokio::test(start_paused = true)]
 async fn release_method_calls_no_get() {
     let (cluster, mut baz) = campaign(None, 100).await;
@@ -177,7 +176,7 @@ async fn release_method_calls_no_get() {
     assert_eq!(cluster.holder(), "");
 }
 
-/// Every call of one client in order, of which some meet a fault.
+/// Logs every call of one client in order, of which some meet a fault.
 fn scripted(
     faults: impl Fn(usize, Verb) -> Fault + Send + Sync + 'static,
 ) -> (MemoryLeaseStore, Arc<Mutex<Vec<Verb>>>) {
@@ -210,7 +209,7 @@ async fn release_retries_on_conflict() {
     baz.elector.stop_handle().stop();
     assert!(matches!((&mut baz.run).await.unwrap(), Outcome::Finished(_)));
     assert_eq!(store.lease().unwrap().record.holder, "");
-    // After a conflict it looks whose the lease is now.
+    // After a conflict it reads the Lease again.
     assert_eq!(
         *log.lock().unwrap(),
         [Verb::Get, Verb::Create, Verb::Update, Verb::Get, Verb::Update]
@@ -241,8 +240,8 @@ async fn release_on_cancellation_of_update() {
     let stopped = Instant::now();
     baz.elector.stop_handle().stop();
     assert!(matches!((&mut baz.run).await.unwrap(), Outcome::Finished(_)));
-    // We differ: the renewal is waited for until its time-out, because the release is conditional
-    // on what it brings.
+    // We differ: the elector waits for the renewal until its time-out, because the release is
+    // conditional on its result.
     assert!(stopped.elapsed() <= Duration::from_millis(2100));
     assert_eq!(log.lock().unwrap().last(), Some(&Verb::Update));
     assert_eq!(store.lease().unwrap().record.holder, "");
@@ -250,7 +249,7 @@ async fn release_on_cancellation_of_update() {
 }
 
 /// TestReleaseOnCancellation_Leases: "release acquired lock on cancellation of get". We differ:
-/// neither a renewal nor a release reads, so a server that answers no read delays neither.
+/// neither a renewal nor a release reads, so unanswered reads delay neither.
 #[tokio::test(start_paused = true)]
 async fn release_on_cancellation_of_get() {
     let (store, _) =
@@ -270,7 +269,8 @@ async fn release_on_cancellation_of_get() {
 }
 
 /// TestLeaderElectionConfigValidation: "valid config", "empty identity", and the order of the
-/// durations. We differ: what upstream accepts and cannot be safe is refused.
+/// durations. We differ: `build` refuses configurations that upstream accepts and that cannot be
+/// safe.
 #[test]
 fn leader_election_config_validation() {
     let config = |lease, interval, timeout| {
@@ -355,7 +355,7 @@ async fn check_method_race() {
     }
 }
 
-/// What the two halves of a multi-lock say at first; `None`: there is no such object.
+/// The first records of a multi-lock's two halves; `None` if there is no such object.
 struct Multi {
     old: MemoryLeaseStore,
     new: MemoryLeaseStore,
@@ -529,7 +529,7 @@ mod lease_lock {
         }
     }
 
-    /// TestGetError. We differ: that there is no lease is an answer and no error.
+    /// TestGetError. We differ: a missing lease is an answer and no error.
     #[tokio::test(start_paused = true)]
     async fn get_error() {
         assert_eq!(store(&server()).get().await, Ok(None));
@@ -544,7 +544,7 @@ mod lease_lock {
         assert_eq!((&read.record, &read.version), (&record(), &made.version));
     }
 
-    /// TestRecordEventSuccess, as far as it is a text; what is recorded is in `events.rs`.
+    /// TestRecordEventSuccess, for the text; `events.rs` has the recording.
     /// TestRecordEventNilRecorder.
     #[tokio::test(start_paused = true)]
     async fn record_event_success_and_nil_recorder() {
@@ -563,7 +563,7 @@ mod lease_lock {
         assert_eq!(store(&server).create(&record()).await, Err(StoreError::Conflict));
     }
 
-    /// TestUpdateError: "lease not initialized". We differ: an update names the version it is
+    /// TestUpdateError: "lease not initialized". We differ: an update names the version that it is
     /// conditional on, and needs no call before it.
     #[tokio::test(start_paused = true)]
     async fn update_error() {
@@ -607,8 +607,7 @@ mod lease_lock {
     }
 
     /// TestUpdateWithNilLabelsOnLease, TestUpdateWithNilLabelsOnLeaseLock, TestLabelUpdate. We
-    /// differ: a Lease gets no labels but those of `with_labels`, and keeps those that others gave
-    /// it.
+    /// differ: a Lease gets only the labels of `with_labels`, and keeps others' labels.
     #[tokio::test(start_paused = true)]
     async fn update_with_nil_labels_and_label_update() {
         let server = server();
@@ -622,7 +621,8 @@ mod lease_lock {
         assert_eq!(leases.get("lease").await.unwrap().metadata.labels, None);
         let label = json!({"metadata": {"labels": {"foreign": "kept"}}});
         leases.patch("lease", &PatchParams::default(), &Patch::Merge(label)).await.unwrap();
-        // On the version of before the label it is refused, and on the new one the label stays.
+        // The server refuses an update of the version before the label; a later update keeps the
+        // label.
         let next = Record { leader_transitions: 6, ..record() };
         assert_eq!(store.update(&updated.version, &next).await, Err(StoreError::Conflict));
         let seen = store.get().await.unwrap().unwrap();

@@ -1,5 +1,4 @@
-//! client-go's test cases of `leasecandidate_test.go`, by their names, on an API server; and what
-//! they do not ask.
+//! Upstream candidates: client-go's `leasecandidate_test.go` by name, and more, on an API server.
 
 use std::time::Duration;
 
@@ -46,7 +45,8 @@ async fn lease_candidate_ack() {
     for second in 1..4 {
         sleep_ms(1000).await;
         let mut asked = stands(&server, "foo").await;
-        // Upstream asks at its own time; here also by a clock that is ahead of the candidate's.
+        // Upstream asks at its own time. Here the asking clock may also be ahead of the
+        // candidate's.
         let ping = clock.wall() + jiff::SignedDuration::from_secs(second - 1);
         asked.spec.ping_time = Some(MicroTime(ping));
         candidates(&server).replace("foo", &PostParams::default(), &asked).await.unwrap();
@@ -55,7 +55,7 @@ async fn lease_candidate_ack() {
         let spec = answered.spec;
         assert!(spec.renew_time.is_some_and(|renew| renew.0 > ping));
         assert_eq!(spec.ping_time.map(|time| time.0), Some(ping));
-        // One answer, however the clocks stand.
+        // The candidate answers once, whatever the clocks show.
         sleep_ms(500).await;
         let later = stands(&server, "foo").await;
         assert_eq!(later.metadata.resource_version, answered.metadata.resource_version);

@@ -1,6 +1,5 @@
-//! V1 to V17: the ways in which client-go was seen to break exclusion (numbered as in the design's
-//! reference), each with the test that we do not. V6 and V9's refusals are tests of the
-//! configuration, V8 of the guard.
+//! Violations: V1 to V17 of docs/compared-with-client-go.md, each with a test that we keep
+//! exclusion. V6 and V9's refusals are tests of the configuration, V8 of the guard.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,8 +17,8 @@ const ALL: [Verb; 5] = [Verb::Get, Verb::Create, Verb::Update, Verb::Watch, Verb
 
 #[tokio::test(start_paused = true)]
 async fn v01_a_deposed_leader_cannot_release_the_lease_of_its_successor() {
-    // Its machine slept, and its clock does not count that: it gives back what has long been
-    // another's. Or it gave the lease back in time, and the request was so long on its way.
+    // Its machine slept, and its clock does not count that: it releases a lease that has long been
+    // another's. Or it released in time, and the request took that long.
     for slept in [true, false] {
         let cluster = Cluster::new();
         cluster.set("a", &[Verb::Watch], forbidden());
@@ -53,7 +52,7 @@ async fn v01_a_deposed_leader_cannot_release_the_lease_of_its_successor() {
             Outcome::Finished(Ending::StopRequested),
             "the work ended within its term"
         );
-        // Releases were sent (again after a time-out), and arrived when the lease was another's.
+        // Releases were sent (again after a time-out), and arrived when another held the lease.
         let met = met.lock().unwrap().clone();
         assert!(
             !met.is_empty() && met.iter().all(|met| met == "b: Err(Conflict)"),
@@ -72,7 +71,7 @@ async fn v01_a_release_that_meets_a_foreign_holder_gives_up() {
     let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
     sleep_ms(100).await;
-    // Unknown to the leader, somebody else holds the lease as it stops.
+    // Another holds the lease as the leader stops, which does not know it.
     let foreign = Record { holder: "b".into(), lease_duration_seconds: 5, ..Record::default() };
     cluster.store.overwrite(foreign.clone());
     a.elector.stop_handle().stop();
@@ -117,7 +116,7 @@ async fn v02_in_a_black_hole_the_work_is_told_in_time_and_nothing_is_released_la
 
 #[tokio::test(start_paused = true)]
 async fn v03_a_foreign_holder_ends_the_term_at_once() {
-    // By its watch in no time, by its next renewal if it has no watch.
+    // Its watch shows it at once; without a watch, its next renewal does.
     for (watch, bound) in [(true, 1 * MS), (false, 1002 * MS)] {
         let cluster = Cluster::new();
         if !watch {
@@ -175,8 +174,8 @@ async fn v05_the_hold_counts_from_the_sending_of_the_renewal() {
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
-    // The renewal at 1 s arrives at once, and its answer comes at 1.8 s; then nothing more. Its own
-    // watch tells it nothing.
+    // The renewal at 1 s arrives at once, and its answer comes at 1.8 s; then nothing more. The
+    // elector's own watch is silent.
     cluster.set("a", &[Verb::Event], Fault::Lost);
     cluster.set("a", &[Verb::Update], Fault::Slow { before: Duration::ZERO, after: 800 * MS });
     let start = Instant::now();
@@ -186,7 +185,7 @@ async fn v05_the_hold_counts_from_the_sending_of_the_renewal() {
     let remaining = a.last().leadership.remaining();
     let hold = a.elector.config().hold();
     assert!(hold < 4 * 1000 * MS);
-    // Began within the first milliseconds; sent at 1 s.
+    // The term began within the first milliseconds; the renewal was sent at 1 s.
     let anchor = start + 1000 * MS;
     let until = Instant::now() + remaining;
     assert!(until <= anchor + hold + 1 * MS, "valid until {:?} after the sending", until - anchor);
@@ -195,8 +194,8 @@ async fn v05_the_hold_counts_from_the_sending_of_the_renewal() {
 
 #[tokio::test(start_paused = true)]
 async fn v07_a_leader_that_was_stopped_finds_its_term_over_at_first_use() {
-    // Time goes on while its tasks do not run. (That no timer is needed for it is a test of the
-    // guard alone, in `term/tests.rs`.)
+    // Time goes on while its tasks do not run. (`term/tests.rs` shows that the guard needs no
+    // timer.)
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
@@ -237,7 +236,7 @@ async fn v10_a_deleted_lease_ends_the_term_and_standbys_wait_for_it_to_run_out()
     let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
     let c = Replica::start(cluster.elector(fast("c")), Duration::ZERO);
     sleep_ms(1500).await;
-    // The leader cannot see it.
+    // The leader cannot see the deletion.
     cluster.cut("a");
     cluster.store.delete();
     let deleted = Instant::now();
@@ -271,8 +270,8 @@ async fn v10_a_leader_that_sees_the_deletion_stops_at_once_and_may_lead_again() 
             "{:?}",
             deleted.elapsed()
         );
-        // Nobody else leads, its own work has ended: it need not wait for a lease, but until
-        // nothing lands any more that this work sent.
+        // No other candidate leads, and its own work has ended. So it need not wait for a lease,
+        // but until no request of that work can land.
         let again = Instant::now();
         let old = a.fence();
         let new = a.elector.run(async |leadership| (leadership.fence(), Instant::now())).await;
@@ -486,7 +485,7 @@ async fn v15_a_renewal_applied_without_an_answer_keeps_the_term() {
         applied += 1;
         assert!(a.last().leadership.is_valid(), "after {applied}");
     }
-    // And without a watch to tell it, by the conflict that the next renewal meets.
+    // Without a watch, the conflict of the next renewal shows it.
     cluster.set("a", &[Verb::Watch, Verb::Event], forbidden());
     for _ in 0..10 {
         cluster.set("a", &[Verb::Update], Fault::AnswerLost);
@@ -544,7 +543,7 @@ async fn v17_a_foreign_write_that_keeps_the_mark_is_seen_by_a_renewal_and_by_ver
         let cluster = Cluster::new();
         let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
         a.leads().await;
-        // Nothing is heard of it.
+        // No event reports the write.
         cluster.set("a", &[Verb::Event], Fault::Lost);
         let mut record = cluster.store.lease().unwrap().record;
         record.lease_duration_seconds = 1;

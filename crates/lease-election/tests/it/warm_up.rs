@@ -1,5 +1,5 @@
-//! Warm-up: one that is not ready looks on, for as long as it asked for; and a term that has begun
-//! goes on.
+//! Warm-up: a cold candidate looks on, for as long as it asked for, and a term that has begun goes
+//! on.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ async fn where_nobody_leads_the_first_to_be_out_of_patience_does() {
     let [(a, _), (b, _)] = &electors;
     let led = b.leads().await - start;
     assert!(10_000 * MS <= led && led <= 10_005 * MS, "took {led:?}");
-    // That it is not ready yet does not matter any more; and to ask once more ends no term.
+    // Its readiness no longer matters, and another warm-up ends no term.
     let _more = b.elector.warm_up(MINUTE);
     sleep_ms(20_000).await;
     assert!(b.elector.is_leader() && !a.elector.is_leader());

@@ -1,5 +1,5 @@
-//! The watchdog's thread beside a runtime that is blocked. It lives on the machine's clock, so
-//! these tests do; none of them waits for a time to pass, each waits for what must happen.
+//! Watchdog: its thread beside a blocked runtime, on the machine's clock: each test waits for an
+//! event, and none for a time to pass.
 
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -13,10 +13,10 @@ use lease_election::{
 };
 
 const MS: Duration = Duration::from_millis(1);
-/// For what happens within a second on a machine that is not busy.
+/// A bound for events that take less than a second on an idle machine.
 const SOON: Duration = Duration::from_secs(120);
 
-/// The shortest term there can be.
+/// The shortest possible term.
 fn config() -> Config {
     Config::builder("ns", "lease")
         .identity("a")
@@ -35,8 +35,8 @@ struct Told {
     text: String,
 }
 
-/// An elector whose watchdog tells the receiver, which is disconnected when the watchdog's thread
-/// has ended.
+/// An elector whose watchdog reports to the receiver. The receiver disconnects when the watchdog's
+/// thread has ended.
 fn watched(config: Config) -> (LeaderElector, Receiver<Told>) {
     let (tell, told) = channel();
     let watchdog = Watchdog::call(move |overdue| {
@@ -60,7 +60,7 @@ fn it_acts_while_the_only_thread_of_the_runtime_is_blocked() {
     let running = thread::spawn(move || {
         runtime().block_on(elector.run(|leadership| async move {
             lead.send(leadership.fence()).unwrap();
-            // No await: nothing of the runtime goes on until the test says so.
+            // No await: the runtime stands still until the test says so.
             let _ = blocked.recv();
             leadership.is_valid()
         }))
@@ -72,7 +72,7 @@ fn it_acts_while_the_only_thread_of_the_runtime_is_blocked() {
     assert!(overdue.text.contains("of lease ns/lease is still there"), "{overdue:?}");
     unblock.send(()).unwrap();
     assert_eq!(running.join().unwrap(), Outcome::Lost(false));
-    // Once; and its thread has ended with the elector.
+    // It reports once, and its thread has ended with the elector.
     assert!(matches!(told.recv_timeout(SOON), Err(RecvTimeoutError::Disconnected)));
 }
 
@@ -96,7 +96,7 @@ fn a_call_that_blocks_leaves_no_later_term_unwatched() {
         (std::sync::Arc::new(std::sync::Mutex::new(blocked)), elector.stop_handle());
     let running = thread::spawn(move || {
         runtime().block_on(elector.run_forever(move |_| {
-            // In the closure itself, which is work too.
+            // The closure itself blocks, which is work too.
             let _ = blocked.lock().unwrap().recv();
             std::future::ready(())
         }));
@@ -139,9 +139,10 @@ fn it_acts_on_blocked_work_that_a_runtime_left_behind() {
 
 #[test]
 fn it_is_silent_and_gone_after_work_that_ended_and_after_electors_that_never_led() {
-    // Ended by itself, ended after a stop, dropped with its caller, panicked.
+    // The work ends by itself, ends after a stop, is dropped with its caller, or panics; or the
+    // elector never led.
     for how in 0..5 {
-        // Terms so long that nothing can be overdue, also on a machine that stands still for a
+        // The terms are so long that none is overdue, even on a machine that stands still for a
         // while.
         let (elector, told) = watched(Config::builder("ns", "lease").build().unwrap());
         let stop = elector.stop_handle();
@@ -174,7 +175,7 @@ fn it_is_silent_and_gone_after_work_that_ended_and_after_electors_that_never_led
             }
         };
         runtime().block_on(run);
-        // Its closure is dropped by its thread, as the last thing; by then it would have told.
+        // The thread drops its closure last, after any report.
         assert!(matches!(told.recv_timeout(SOON), Err(RecvTimeoutError::Disconnected)), "{how}");
     }
 }
@@ -206,7 +207,7 @@ fn child_of_the_abort() {
     let elector =
         LeaderElector::new(MemoryLeaseStore::new(), config()).with_watchdog(watchdog).unwrap();
     if what == "stuck" {
-        // Holds the lock of stderr for ever, in a pipe that nobody reads.
+        // Holds the lock of stderr for ever, in a pipe without a reader.
         thread::spawn(|| {
             let mut stderr = std::io::stderr().lock();
             loop {

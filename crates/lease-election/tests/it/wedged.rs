@@ -1,5 +1,5 @@
-//! A coordinated leader whose work blocks its thread and does not end, on a clock that the test
-//! moves.
+//! Wedged: a coordinated leader whose work blocks its thread and does not end, on a clock that the
+//! test moves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +13,9 @@ use crate::cluster::{LEASE, ManualClock};
 use crate::controller::{Controller, Look};
 use crate::coordinated::{candidates, leases};
 
-/// Until then others run; nothing here waits for a time to pass. Each look is followed by a task of
-/// another thread, if there is one: a thread that merely yields to its own runtime has looked so
-/// often before a busy machine lets any other run.
+/// Runs other tasks until the condition holds, without waiting for a time to pass. Each look is
+/// followed by a task of another thread, if there is one. A thread that only yields to its own
+/// runtime uses up its looks before a busy machine runs another.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..50_000 {
         if is_so().await {
@@ -26,7 +26,7 @@ pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     panic!("never: {what}");
 }
 
-/// The controller would elect it again and again, and nobody else.
+/// The controller would elect it again and again, and no other candidate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     let server = EmbeddedApiServer::builder().seed(1).build();
@@ -48,7 +48,7 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
         running
             .run(move |_| async move {
                 begin.send_replace(true);
-                // What else is this thread's to run goes to another.
+                // Other tasks of this thread move to another.
                 let _ = tokio::task::block_in_place(|| blocked.recv());
                 std::future::pending::<()>().await;
             })
@@ -59,7 +59,7 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     assert_eq!(controller.step().await.unwrap(), Look::Granted("one".into()));
     until("it works", async || *begun.borrow()).await;
 
-    // Cut off from its Lease, and not from its LeaseCandidate.
+    // It is cut off from its Lease, and not from its LeaseCandidate.
     let writes = Match::any().user("one").resource("leases").writes();
     server.faults().set_plan(FaultPlan::none().rule(Rule::new(writes, Fault::Forbidden)));
     clock.advance(LEASE);
@@ -75,20 +75,19 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     unblock.send(()).unwrap();
     assert_eq!(run.await.unwrap(), Outcome::Aborted);
     assert!(!stands().await);
-    // And stands again in the next run.
+    // It stands again in the next run.
     let again = elector.clone();
     let run = tokio::spawn(async move {
         again.run(|leadership| async move { leadership.ending().await }).await
     });
-    // What the dropped work sent has landed when a stop margin is over.
+    // Requests of the dropped work have landed when a stop margin is over.
     clock.advance(LEASE);
     until("it stands again", stands).await;
     elector.stop_handle().stop();
     run.await.unwrap();
 }
 
-/// A client of this user whose next write to a Lease, once it is armed, panics in the hands of
-/// whoever sent it.
+/// A client of this user. Once armed, its next write to a Lease panics in the sender's task.
 fn faulty(server: &EmbeddedApiServer, armed: &Arc<AtomicBool>) -> kube::Client {
     let (client, armed) = (server.client_as("one"), Arc::clone(armed));
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
@@ -103,8 +102,8 @@ fn faulty(server: &EmbeddedApiServer, armed: &Arc<AtomicBool>) -> kube::Client {
     kube::Client::new(service, "default")
 }
 
-/// Nor does one whose store has panicked: it leads no more, and cannot lead again before its work
-/// has ended.
+/// Nor does a leader stand whose store has panicked: it leads no more, and cannot lead again before
+/// its work has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_leader_whose_store_panics_does_not_stand_until_its_work_has_ended() {
     let server = EmbeddedApiServer::builder().seed(1).build();

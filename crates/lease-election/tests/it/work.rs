@@ -1,4 +1,4 @@
-//! The work of a term: how it is told, joined, dropped, and what becomes of the lease.
+//! Work: how the work of a term is told, joined and dropped, and the lease afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -85,7 +85,7 @@ async fn a_panic_in_the_work_gives_the_lease_back_and_goes_on() {
     });
     assert!(run.await.unwrap_err().is_panic());
     assert_eq!(cluster.holder(), "");
-    // And the elector can be used again.
+    // The elector can be used again.
     assert_eq!(elector.run(async |_| 7).await, Outcome::Finished(7));
 }
 
@@ -164,7 +164,7 @@ async fn guarded_work_is_dropped_when_the_term_ends_but_not_when_a_stop_is_asked
 #[tokio::test(start_paused = true)]
 async fn verify_remote_asks_the_server_and_ends_a_lost_term() {
     let cluster = Cluster::new();
-    // Its own watch tells it nothing, so that only the question can.
+    // Its own watch is silent, so only the question can tell.
     cluster.set("a", &[Verb::Watch], crate::cluster::forbidden());
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
@@ -192,7 +192,7 @@ async fn verify_remote_asks_the_server_and_ends_a_lost_term() {
     assert!(matches!(a.run.await.unwrap(), Outcome::Lost(Ending::Lost(Loss::TakenOver { .. }))));
 }
 
-/// A store with a bug: its next update panics when it is told so.
+/// A store with a bug: once armed, its next update panics.
 #[derive(Clone, Default)]
 struct Faulty {
     store: MemoryLeaseStore,
@@ -253,7 +253,7 @@ async fn a_store_that_panics_leaves_no_work_behind_that_a_second_run_would_meet(
     second.abort();
 }
 
-/// A clock with a bug: once broken, it panics whenever it is asked.
+/// A clock with a bug: once broken, it panics at each call.
 #[derive(Clone, Debug)]
 struct BrokenClock {
     clock: TokioClock,
@@ -279,7 +279,7 @@ impl Clock for BrokenClock {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_panics_again_and_again_leaves_no_work_behind() {
-    // It breaks while the lease is renewed; or as the term is lost, while the work is given its
+    // The clock breaks while the lease is renewed, or as the term is lost and the work has its
     // margin.
     for lose_first in [false, true] {
         let cluster = Cluster::new();
@@ -324,7 +324,7 @@ async fn a_clock_that_panics_again_and_again_leaves_no_work_behind() {
     }
 }
 
-/// Work in a step that ends by itself alone, which no runtime can drop.
+/// The work is in a step that only ends by itself, so that no runtime can drop it.
 #[test]
 fn work_that_outlives_its_runtime_ends_before_the_next_begins() {
     let cluster = Cluster::new();
@@ -362,7 +362,7 @@ fn work_that_outlives_its_runtime_ends_before_the_next_begins() {
         let early = tokio::time::timeout(60_000 * MS, &mut run).await;
         assert!(early.is_err(), "it led while the first work went on");
         assert!(still.load(Ordering::SeqCst));
-        // Whoever gives up meanwhile is in nobody's way.
+        // A run that is given up meanwhile blocks no other.
         let abandoned = tokio::time::timeout(1000 * MS, elector.run(|_| async {})).await;
         assert!(abandoned.is_err());
         drop(finish);
@@ -423,8 +423,8 @@ async fn a_release_waits_out_what_the_server_asks_for_only_if_there_is_time() {
             retry_after: Some(Duration::from_secs(seconds)),
         })
     };
-    // Asked before the stop (by the last renewal) or at the release itself; two requests may take
-    // 1.8 s.
+    // The server asks before the stop (at the last renewal) or at the release itself. Two requests
+    // may take 1.8 s.
     for (seconds, before, released) in [(1, false, true), (30, false, false), (3, true, false)] {
         let cluster = Cluster::new();
         let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
@@ -479,7 +479,7 @@ async fn terms_that_are_taken_away_at_once_again_and_again_do_not_spin() {
     let count = starts.lock().unwrap().len();
     // At 0, 1, 3, 7, 12, 17 s and so on: the pause doubles up to the lease of 5 s.
     assert!((11..=15).contains(&count), "{count} terms in a minute");
-    // Left alone, it leads on; and one that lasted begins the count anew.
+    // Left alone, it leads on, and a lasting term resets the count.
     reconciler.abort();
     sleep_ms(10_000).await;
     assert!(elector.is_leader());
@@ -489,7 +489,7 @@ async fn terms_that_are_taken_away_at_once_again_and_again_do_not_spin() {
     assert!(asked.elapsed() < 5 * MS);
 }
 
-/// Its work was wound up, so nothing of it can land, and the lease is its own.
+/// Its work was wound up, so no request of it can land, and the lease is its own.
 #[tokio::test(start_paused = true)]
 async fn one_that_gives_nothing_back_leads_again_at_once_after_work_that_returned() {
     let cluster = Cluster::new();
@@ -501,7 +501,7 @@ async fn one_that_gives_nothing_back_leads_again_at_once_after_work_that_returne
     assert!(ended.elapsed() <= MS, "took {:?}", ended.elapsed());
 }
 
-/// The dropped work may have sent what lands within a stop margin: until then neither this one
+/// Requests of the dropped work may land within a stop margin: until then neither this elector
 /// leads again, nor another.
 #[tokio::test(start_paused = true)]
 async fn a_term_after_one_whose_work_was_dropped_begins_a_stop_margin_after_that_and_can_be_given_back()
