@@ -1,10 +1,11 @@
-//! loom: every schedule of what may happen at once to one term and to its watchdog, with up to
-//! three preemptions. `cargo xtask loom lease-election` runs each scenario in a process of its own:
-//! a deadlock that loom finds ends the process.
+//! loom: every schedule of concurrent steps of one term and its watchdog, with up to three
+//! preemptions.
 //!
-//! The term is private: its very files are part of this program, on the platform of the model
-//! checker. Called with the name of a scenario it runs that one, with `--list` it prints all, with
-//! nothing it does nothing. `LOOM_MAX_PREEMPTIONS` sets another bound.
+//! `cargo xtask loom lease-election` runs each scenario in a process of its own, because a deadlock
+//! that loom finds ends the process. The term is private, so this program includes its source
+//! files, on the model checker's platform. With a scenario's name it runs that scenario, with
+//! `--list` it prints all, and otherwise it does nothing. `LOOM_MAX_PREEMPTIONS` sets another
+//! bound.
 #![cfg_attr(
     wq_loom,
     allow(

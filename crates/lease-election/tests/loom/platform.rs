@@ -1,5 +1,5 @@
-//! The platform of the model checker. loom has no cell that is set once, and tokio's `Notify` is
-//! none of its own: both are played here, with what their docs promise and no more.
+//! Platform: loom's, with a `OnceLock` and a `Notify` that do what their docs promise, and no more.
+//! loom has no cell that is set once, and tokio's `Notify` does not know loom.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +9,8 @@ use std::task::{Context, Poll, Waker};
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) use loom::sync::{Mutex, MutexGuard};
 
-/// Set once. Whoever sees it set sees what was done before, and nobody else does.
+/// A cell that is set once. A thread that sees it set also sees everything before that; no other
+/// thread does.
 #[derive(Debug)]
 pub(crate) struct OnceLock<T> {
     value: std::sync::OnceLock<T>,
@@ -32,8 +33,7 @@ impl<T> OnceLock<T> {
     }
 }
 
-/// `notify_waiters` ends the waits that were begun before it, and leaves nothing for those begun
-/// after.
+/// `notify_waiters` ends the waits that began before it, and no later ones.
 #[derive(Debug)]
 pub(crate) struct Notify(Mutex<Waiters>);
 
@@ -66,7 +66,7 @@ impl Notify {
     }
 }
 
-/// A wait, begun when it was made.
+/// A wait, which begins when it is made.
 #[derive(Debug)]
 pub(crate) struct Notified<'n> {
     notify: &'n Notify,

@@ -1,4 +1,4 @@
-//! Scene: one term that is good until ten, and a clock that is moved by hand.
+//! Scene: one term that is valid until ten, and a clock that a test moves by hand.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ pub(crate) const fn at(seconds: u64) -> Moment {
     Moment::from_origin(Duration::from_secs(seconds))
 }
 
-/// Whoever reads it sees the last time it was set to: real clocks do not go back for anybody.
+/// A clock: each reader sees the last time that was set, because real clocks never go back.
 #[derive(Clone)]
 pub(crate) struct Hand(Arc<(AtomicU64, Option<Notify>)>);
 
 impl Hand {
-    /// Moves on, and fires the timers that it has.
+    /// Moves the time on, and fires the timers.
     pub(crate) fn set(&self, seconds: u64) {
         let (time, timers) = &*self.0;
         time.swap(seconds, Ordering::SeqCst);
@@ -70,7 +70,7 @@ impl Clock for Hand {
     }
 }
 
-/// Nobody asks it anything.
+/// No scenario uses the store.
 struct NoStore;
 
 #[async_trait]
@@ -89,7 +89,7 @@ impl LeaseStore for NoStore {
     }
 }
 
-/// What each thread has a handle to.
+/// The handles of each thread.
 #[derive(Clone)]
 pub(crate) struct Scene {
     pub(crate) clock: Hand,
@@ -97,7 +97,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// No timer ever fires: what is told depends on nobody being woken by time.
+    /// No timer ever fires, so no thread relies on a wake-up by time.
     pub(crate) fn without_timers() -> Self {
         Self::new(None)
     }

@@ -1,7 +1,7 @@
-//! In place of the library's `standing`: no term of these scenarios is one of a coordinated
-//! election.
+//! Standing: the place of the library's `standing`, since no term of these scenarios is
+//! coordinated.
 
-/// Nobody stands.
+/// No candidate stands.
 #[derive(Debug)]
 pub(crate) enum Standing {}
 

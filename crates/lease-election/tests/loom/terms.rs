@@ -1,4 +1,4 @@
-//! Terms: the end of a term, from each side, against all that goes on at the same time.
+//! Terms: the end of a term, from each side, against concurrent steps.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
@@ -75,7 +75,7 @@ pub(crate) fn renewal_against_end() {
     let renewing = thread(&scene, |scene| scene.term.extend(at(2 * END)));
     scene.term.end(Loss::Deleted);
     assert!(!scene.leadership().is_valid());
-    // In time or too late, which makes no difference now.
+    // In time or too late: the result makes no difference now.
     let _ = renewing.join().unwrap();
     assert!(!scene.leadership().is_valid());
     assert!(scene.leadership().remaining().is_zero());

@@ -1,4 +1,4 @@
-//! Watchdogs: the thread that waits for a deadline, against those who move it.
+//! Watchdogs: the thread that waits for a deadline, against threads that move it.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::watchdog::shared::Shared;
 use crate::watchdog::state::{Due, State};
 use crate::watchdog::timer::Timer;
 
-/// The time, and when the timer goes off. Once, as the kernel's, until it is set again.
+/// The time, and when the timer fires: once until it is set again, as the kernel's does.
 #[derive(Debug, Default)]
 struct Clockwork {
     now: u64,
@@ -64,13 +64,14 @@ impl Kennel {
         drop(self.shared.change(change));
     }
 
-    /// A term whose work is late from then on.
+    /// Begins a term whose work is late from the deadline on.
     fn begin(&self, revision: &str, deadline: u64) {
         self.change(|state| state.begin(fence(revision), at(deadline)));
         self.change(State::work_begins);
     }
 
-    /// What the thread acts on, until it has acted on this term or its elector is gone.
+    /// Returns the terms that the thread acts on, until it has acted on `last` or its elector is
+    /// gone.
     fn watch(&self, last: &str) -> Vec<Arc<FenceToken>> {
         let mut acted = Vec::new();
         loop {
