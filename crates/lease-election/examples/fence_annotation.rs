@@ -1,21 +1,20 @@
-//! Fencing objects of the API server: each write carries its term's token in an annotation, and
-//! admission refuses one that is smaller than the object's.
+//! Fence annotation: each write to an object carries its term's token in an annotation, and
+//! admission refuses a smaller one.
 //!
-//! The hook here is a closure on an embedded API server. On a cluster it is a policy:
-//! `fence_annotation.yaml`, beside this file, to be applied as it is.
+//! The hook here is a closure on an embedded API server. On a cluster, apply the policy in
+//! `fence_annotation.yaml`, beside this file.
 //!
-//! It needs no version from the writer, so it fences blind writes too, as server-side apply.
-//! Deletes carry no object: give them the preconditions `uid` and `resourceVersion` of what the
-//! leader has seen. And what a later leader has deleted keeps no token: a create of a leader before
-//! it that arrives after that is taken, unless names are never used twice.
+//! The writer needs no version, so the hook fences blind writes too, such as server-side apply.
+//! Deletes carry no object: give them the preconditions `uid` and `resourceVersion` that the leader
+//! has seen. A deleted object keeps no token, so a late create of an earlier leader is accepted,
+//! unless names are never used twice.
 //!
-//! **After etcd was restored from a backup** tokens are smaller than before it, and so are those on
-//! the objects, which went back with it: new leaders are not refused. But a write of a leader of
-//! before the restoration, if it arrives only now, is taken, and its token then refuses all others
-//! until the server has made as many writes again. Stop all replicas before the restoration, or
-//! restore with a revision that is beyond all that were handed out (`etcdutl snapshot restore
-//! --bump-revision 1000000000 --mark-compacted`). An object that refuses every leader is put right
-//! by deleting it, or by writing a new token while the policy's binding is away.
+//! **After a restore of etcd** tokens are smaller than before. The objects' tokens went back too,
+//! so new leaders are not refused. But a late write from before the restore is accepted. Its
+//! token then refuses all others until the server has made as many writes again. Stop all replicas
+//! before the restore, or restore with a revision above all that were given out (`etcdutl snapshot
+//! restore --bump-revision 1000000000 --mark-compacted`). If an object refuses every leader, delete
+//! it, or write a new token while the policy's binding is away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +31,7 @@ use tokio::sync::oneshot;
 
 const FENCE: &str = "example.com/fence";
 
-/// What the object says, as a number.
+/// The object's token, as a number.
 fn fence_of(object: &Value) -> Option<u64> {
     object["metadata"]["annotations"][FENCE].as_str()?.parse().ok()
 }
@@ -53,7 +52,7 @@ fn hook() -> Hook {
     .resource("configmaps")
 }
 
-/// A blind write, as a leader does it: no look at the object before it, no version.
+/// A leader's blind write, without a read and without a version.
 async fn apply(
     maps: &Api<ConfigMap>,
     fence: &FenceToken,
@@ -99,8 +98,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (wrote, old_fence) = old.await?;
     wrote?;
 
-    // The first is cut off from its lease. Its link to the objects is fine: nothing else would stop
-    // it there.
+    // The first leader is cut off from its lease. Its link to the objects works, so only the token
+    // stops it there.
     cut.store(true, Ordering::SeqCst);
     let writer = maps.clone();
     let done =

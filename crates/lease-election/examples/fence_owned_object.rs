@@ -1,21 +1,20 @@
-//! Fencing without anybody's help: an object that belongs to the Lease, which each term takes for
-//! itself first, and writes only by its last version.
+//! Fence owned object: each term first takes an object that belongs to the Lease, and writes by its
+//! last version.
 //!
+//! No receiver has to compare tokens.
 //! 1. A new leader reads the object and writes its token into it, conditional on the version read.
-//!    From that write on every version that an older leader knows is out of date.
-//! 2. Each write after that is conditional on the version of the leader's own last one. It never
-//!    reads the object again: who reads again before writing takes the new leader's version for its
-//!    own, and is not fenced.
-//! 3. A conflict is the end: another leader has been here.
+//!    From that write on, every version that an older leader knows is out of date.
+//! 2. Each later write is conditional on the version of the leader's own last one. The leader never
+//!    reads the object again: by a read it would adopt a newer leader's version, and not be fenced.
+//! 3. A conflict is the end: another leader has written the object.
 //!
-//! **After etcd was restored from a backup** nothing needs to be done: no token is compared, and
-//! each new term takes the object by the version that it reads. But versions are handed out a
-//! second time then, and a write of before the restoration may find its version again: stop all
-//! replicas before it, or restore with a revision that is beyond all that were handed out (`etcdutl
-//! snapshot restore --bump-revision 1000000000 --mark-compacted`).
+//! **After a restore of etcd** nothing needs to be done: each new term takes the object by the
+//! version that it reads. But versions repeat, so a write from before the restore may find its
+//! version again. Stop all replicas before the restore, or restore with a revision above all that
+//! were given out (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`).
 //!
-//! The object names the Lease as its owner, by uid, so that it goes when the Lease goes (on a
-//! cluster, by the garbage collector).
+//! The object names the Lease as its owner, by uid, so that a cluster's garbage collector deletes
+//! it with the Lease.
 
 use embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -34,7 +33,7 @@ struct Claimed {
 }
 
 impl Claimed {
-    /// Takes the object for the term, or makes it.
+    /// Takes the object for the term, or creates it.
     async fn claim(maps: Api<ConfigMap>, fence: &FenceToken) -> Result<Self, kube::Error> {
         let found = maps.get_opt("job").await?;
         let is_new = found.is_none();
@@ -56,7 +55,7 @@ impl Claimed {
         Ok(Self { maps, object })
     }
 
-    /// Writes, if the object is still as this term left it.
+    /// Writes if the object is still as this term left it.
     async fn write(&mut self, state: &str) -> Result<(), kube::Error> {
         let mut next = self.object.clone();
         next.data.get_or_insert_default().insert("state".into(), state.into());
@@ -91,8 +90,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let mut old = claimed.await?;
 
-    // The first is told to stop and does not wind up: in the end its lease runs out, with a write
-    // still on its way.
+    // The first leader is told to stop and does not wind up: its lease expires with a write still
+    // in flight.
     leading.abort();
     let api = maps.clone();
     let done = second

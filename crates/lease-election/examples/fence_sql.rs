@@ -1,5 +1,5 @@
-//! Fencing a table: a column keeps the greatest token that has written a row, and an update of an
-//! older term finds no row to change.
+//! Fence SQL: a column keeps the greatest token that wrote a row, so an older term's update finds
+//! no row to change.
 //!
 //! ```sql
 //! ALTER TABLE job ADD COLUMN fence BIGINT NOT NULL DEFAULT 0;
@@ -9,20 +9,19 @@
 //! ```
 //!
 //! `$fence` is [`FenceToken::number`](lease_election::FenceToken::number). A new leader's first
-//! write to a row is what shuts the old one out of it: before it acts on what it reads, it raises
-//! the fence of the rows it is about to rely on (`UPDATE .. SET fence = $fence WHERE .. AND fence
-//! <= $fence`, then `SELECT`). The same holds for rows that a stale leader could insert, or delete:
-//! let each transaction raise a row that stands for the whole table first, and go on only if that
-//! changed it. (MySQL counts rows that were changed and not ones that were found, unless asked with
-//! `CLIENT_FOUND_ROWS`.) The table here is SQLite's, in memory; the election is real, on tokio's
-//! paused clock.
+//! write to a row shuts the old leader out of it. So a leader raises the fence of the rows that it
+//! relies on before it reads them (`UPDATE .. SET fence = $fence WHERE .. AND fence <= $fence`,
+//! then `SELECT`). A stale leader could also insert or delete rows. Let each transaction first
+//! raise a row that stands for the whole table, and go on only if that changed it. (MySQL counts
+//! changed rows, and found ones only with `CLIENT_FOUND_ROWS`.)
 //!
-//! **After etcd was restored from a backup** resource versions, and with them tokens, go on from
-//! where the backup was. The table kept greater ones, and so it refuses every leader, until the
-//! server has made as many writes again. Restore with a revision that is beyond all that were
-//! handed out (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`), and tokens
-//! go on rising. Where that was not done: stop all replicas, wait until none of their writes can be
-//! on its way any more, `UPDATE job SET fence = 0`, and start them again.
+//! The table here is SQLite's, in memory; the election is real, on tokio's paused clock.
+//!
+//! **After a restore of etcd** tokens go on from the backup's resource versions. The table keeps
+//! greater ones, so it refuses every leader until the server has made as many writes again. Restore
+//! with a revision above all that were given out (`etcdutl snapshot restore --bump-revision
+//! 1000000000 --mark-compacted`), and tokens go on rising. Otherwise stop all replicas, and wait
+//! until none of their writes can land. Then run `UPDATE job SET fence = 0`, and start them again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,13 +32,13 @@ use lease_election::{
 use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
-/// The table, as it was before there were several replicas.
+/// The table before there were several replicas.
 const TABLE: &str = "
     CREATE TABLE job (id BIGINT PRIMARY KEY, state TEXT NOT NULL);
     INSERT INTO job (id, state) VALUES (1, 'new');
 ";
 
-/// Once, in a migration.
+/// Run once, in a migration.
 const FENCED: &str = "ALTER TABLE job ADD COLUMN fence BIGINT NOT NULL DEFAULT 0";
 
 /// Every write of a leader.
@@ -58,8 +57,8 @@ impl Jobs {
         Ok(Self(Arc::new(Mutex::new(database))))
     }
 
-    /// How many rows were changed: with none, a later leader has been here. Whoever has a token
-    /// that is no `BIGINT` may not write; those of etcd are.
+    /// Returns the number of changed rows: zero means that a later leader has written the row. A
+    /// token that is no `BIGINT` may not write; etcd's tokens are.
     fn update(&self, id: i64, state: &str, fence: &FenceToken) -> Result<usize, Error> {
         let number = fence.number().and_then(|number| i64::try_from(number).ok());
         let number = number.ok_or_else(|| format!("{fence} is no BIGINT"))?;
@@ -73,7 +72,7 @@ impl Jobs {
     }
 }
 
-/// One row, the elector's lease, and whether the first candidate can reach it.
+/// One row, the electors' lease, and a first candidate that loses its link to the lease.
 #[tokio::main(flavor = "current_thread", start_paused = true)]
 async fn main() -> Result<(), Error> {
     let jobs = Jobs::new()?;
@@ -89,8 +88,8 @@ async fn main() -> Result<(), Error> {
     };
     let (first, second) = (elector("first", 1)?, elector("second", 2)?);
 
-    // The first leader writes, and prepares another write, which stays on its way: in a driver's
-    // buffer, in a network, in a process that was stopped.
+    // The first leader writes, and prepares another write that stays in flight: in a driver's
+    // buffer, in a network, in a stopped process.
     let (send, late_write) = oneshot::channel();
     let table = jobs.clone();
     let leading = tokio::spawn(async move {
@@ -107,7 +106,7 @@ async fn main() -> Result<(), Error> {
     let (wrote, late_write) = late_write.await?;
     assert_eq!(wrote?, 1, "a leader's write is taken");
 
-    // It is cut off from the API server, so its term ends, and another's begins.
+    // The first leader is cut off from the API server: its term ends, and another's begins.
     cut.store(true, Ordering::SeqCst);
     let table = jobs.clone();
     let wrote = second
@@ -125,7 +124,7 @@ async fn main() -> Result<(), Error> {
     assert_eq!(wrote?, (1, 1), "a later leader's writes are taken");
     say(&format!("the first ended: {:?}", leading.await?));
 
-    // Only now the old leader's write arrives.
+    // The old leader's write arrives only now.
     let rows = late_write()?;
     say(&format!("its late write changed {rows} rows; the job is {:?}", jobs.state(1)?));
     assert_eq!(rows, 0, "a stale leader's write is refused");

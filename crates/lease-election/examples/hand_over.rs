@@ -1,5 +1,5 @@
-//! Two candidates in one process, on a lease in memory: the first leads for a moment, is stopped,
-//! and hands over to the second.
+//! Hand-over: two candidates on a lease in memory, of which the first stops and the second takes
+//! over.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Works in small steps, and winds up when told to. Returns how many it made.
+/// Works in small steps, and winds up when told to. Returns the number of steps.
 async fn work(name: &str, leadership: Leadership, start: Instant) -> u32 {
     say(start, &format!("{name} works, fence {}", leadership.fence()));
     let mut steps = 0;
@@ -60,7 +60,7 @@ async fn work(name: &str, leadership: Leadership, start: Instant) -> u32 {
             }
             () = tokio::time::sleep(Duration::from_millis(40)) => {}
         }
-        // Right before each effect.
+        // The check comes right before each effect.
         if leadership.is_valid() {
             steps += 1;
         }

@@ -1,9 +1,9 @@
-//! Every state that two candidates with client-go's rules can get into, breadth first, until both
-//! lead: prints the shortest way there.
+//! Split brain: the shortest way to two leaders under client-go's rules, by a search of every
+//! state.
 //!
-//! The world and the search are those of the crate's own model (`tests/model/`), which finds no
-//! such way for the protocol that ships. Nothing is paused, no clock is off, nobody deletes
-//! anything: one answer is slow, and then the leader is cut off.
+//! The world and the search are those of the crate's model (`tests/model/`), which finds no such
+//! way for the shipped protocol. No process pauses, no clock is off, and no client deletes
+//! anything. One answer is slow, and then the leader is cut off.
 #![allow(dead_code, unreachable_pub, reason = "files of the model, of which a part is asked")]
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -26,8 +26,8 @@ use client_go::ClientGo;
 use explore::{Play, explore};
 use world::{Call, More, Phase, Rules, Step, World, name};
 
-/// client-go's defaults are 15, 10 and 2 s, with 5 s for a request; these keep the proportions, and
-/// are told apart sooner.
+/// client-go's defaults are 15, 10 and 2 s, with 5 s for a request. These keep the proportions, and
+/// need fewer ticks.
 const LEASE: Duration = Duration::from_secs(6);
 const RENEW_DEADLINE: Duration = Duration::from_secs(4);
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
@@ -98,7 +98,7 @@ fn main() {
     );
 }
 
-/// A step in words; `None` for the passing of time.
+/// A step in words; `None` for a tick.
 fn told(before: &World<ClientGo>, after: &World<ClientGo>, step: Step) -> Option<String> {
     let node = |world: &World<ClientGo>, i: u8| world.nodes[usize::from(i)].clone();
     let began = |i: u8| {
