@@ -119,18 +119,17 @@ impl LeaderElector {
     /// `run` inside the first one's work waits until a stop.
     ///
     /// # Panics
-    /// If the work panics, the lease is given back as soon as nothing that it has sent can land any
-    /// more, and the panic goes on here. A panic drops requests half way, of which nobody can
-    /// tell what becomes of them: so the lease is renewed for one stop margin more, and then given
-    /// back (with `release_on_stop(false)` the panic goes on at once). If the store or the
-    /// clock panics, the work is dropped and joined, the lease runs out, and the panic goes on
-    /// here.
+    /// Resumes a panic of the work. A panic drops requests half-sent, and they may still land. So the
+    /// elector renews the lease for one stop margin more, and then releases it. With
+    /// `release_on_stop(false)` the panic resumes at once.
+    ///
+    /// Resumes a panic of the store or the clock after the work is dropped and joined. The lease
+    /// then expires.
     ///
     /// # Cancel safety
-    /// Dropping the future stops the campaign as [`StopHandle::stop`] would, in the background: the
-    /// work is told, joined, and the lease given back. All that takes the runtime: one that is
-    /// shut down right after (at the end of `main`) drops it half way, and the lease runs out. Stop
-    /// and await instead.
+    /// Dropping the future stops the campaign as [`StopHandle::stop`] does, in the background: the
+    /// work is told and joined, then the lease is released. If the runtime shuts down right after
+    /// (at the end of `main`), that is cut short and the lease expires. Stop and await instead.
     #[doc(alias = "RunOrDie")]
     pub async fn run<F, Fut, R>(&self, work: F) -> Outcome<R>
     where

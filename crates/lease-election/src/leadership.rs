@@ -218,9 +218,8 @@ impl Leadership {
     /// As [`step_down`](Self::step_down); [`HandOverError::Identity`] and
     /// [`HandOverError::OwnIdentity`] if `identity` is no other candidate's,
     /// [`HandOverError::ServerElects`] in a coordinated election, and on a Lease with a
-    /// controller's strategy on it: there a hint would count for nobody, because whoever elects
-    /// alone leaves such a Lease to the controller first. If the strategy comes after this call,
-    /// the lease is given back without the hint.
+    /// controller's strategy: all candidates leave such a Lease to the controller first. If the
+    /// strategy appears after this call, the lease is released without the hint.
     pub fn hand_over_to(&self, identity: impl Into<String>) -> Result<(), HandOverError> {
         let identity = identity.into();
         check_identity(&identity).map_err(HandOverError::Identity)?;

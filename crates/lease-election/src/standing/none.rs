@@ -1,6 +1,6 @@
 //! Standing: the stub for a build without the feature `coordinated`.
 
-#![allow(dead_code, reason = "nobody makes what there is none of")]
+#![allow(dead_code, reason = "no such election is ever made")]
 
 use std::sync::Arc;
 

@@ -9,11 +9,11 @@ use crate::{Moment, Record, Version};
 /// Names for versions, objects and records that do not depend on how many there were before.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Revisions in order: one is called by its place among those that somebody still knows.
+    /// Known revisions in order: a revision is named by its place.
     revisions: Vec<u64>,
     objects: Vec<u64>,
     records: Vec<u64>,
-    /// Records that somebody may still read: those of the server, and of what is under way.
+    /// Records that may still be read: those of the server, and of writes under way.
     alive: Vec<u64>,
     /// The time, where that of a record counts.
     now: Option<Moment>,
@@ -48,14 +48,14 @@ impl Names {
         self.forestalled
     }
 
-    /// These are the revisions that somebody knows.
+    /// Sets the known revisions.
     pub(crate) fn rank(&mut self, mut revisions: Vec<u64>) {
         revisions.sort_unstable();
         revisions.dedup();
         self.revisions = revisions;
     }
 
-    /// Whether anybody may still read this record.
+    /// Whether this record may still be read.
     pub(crate) fn is_alive(&self, record: &Record) -> bool {
         self.alive.contains(&essence(record))
     }
@@ -71,8 +71,8 @@ impl Names {
         out.push(self.revisions.partition_point(|known| *known < revision) as u64);
     }
 
-    /// What makes a record different: which write it is of, or when it was written if it has no
-    /// name, who holds and for how long.
+    /// Adds what tells records apart: the write, or its time if it has no name, the holder and the
+    /// duration.
     pub(crate) fn record(&mut self, record: &Record, out: &mut Vec<u64>) {
         out.push(place(&mut self.records, essence(record)));
         out.push(digest(record.holder.as_bytes()));
@@ -111,8 +111,7 @@ pub(crate) fn revision(version: &Version) -> u64 {
     version.resource_version.parse().expect("the versions of the model are numbers")
 }
 
-/// How many seconds `time` is ahead of a wall clock that shows `now`; what is a minute ago is as
-/// good as any older.
+/// The seconds from a wall clock at `now` to `time`, plus 60. A time over a minute ago counts as 0.
 pub(crate) fn seconds_off(time: jiff::Timestamp, now: Moment) -> u64 {
     let now =
         i64::try_from(now.since(Moment::from_origin(Duration::ZERO)).as_secs()).unwrap_or(i64::MAX);
@@ -127,7 +126,7 @@ pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 4)
 }
 
-/// How far `moment` is from `now`; what is longer ago than `horizon` is as good as any older.
+/// The distance from `now` to `moment`. A moment longer ago than `horizon` counts as `horizon`.
 pub(crate) fn distance(moment: Moment, now: Moment, horizon: Duration) -> u64 {
     if moment > now {
         millis(moment.since(now)) * 2 + 1

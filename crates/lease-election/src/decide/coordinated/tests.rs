@@ -65,7 +65,7 @@ fn a_grant_is_claimed_as_soon_as_the_one_before_must_have_stopped() {
     assert_eq!(decide_coordinated(&grant, &config(), claim, after(2)), Step::WaitUntil(after(3)));
     assert_eq!(decide_coordinated(&grant, &config(), claim, after(3)), Step::TakeOver);
     assert_eq!(decide_alone(&grant, &config(), claim, after(2)), Step::WaitUntil(after(3)));
-    // An old one is as good: had anybody taken the lease since, it would be another version.
+    // An old grant is as good: a lease that was taken since would have another version.
     assert_eq!(decided(granted_to("baz"), after(10_000)), Step::TakeOver);
 }
 
@@ -115,7 +115,7 @@ fn a_candidate_that_may_go_alone_looks_again_when_nobody_was_elected_for_long() 
     );
 }
 
-/// It makes way once: what it left is not taken again from under the one that is preferred.
+/// The candidate makes way once: it does not take the lease back from the preferred one.
 #[test]
 fn one_that_elects_alone_and_was_asked_to_make_way_does_not_lead_again_at_once() {
     let marked = || seen(Record { preferred_holder: "bing".into(), ..led_by("baz") }, true);
