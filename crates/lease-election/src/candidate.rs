@@ -28,8 +28,7 @@ mod grants;
 #[cfg(feature = "coordinated")]
 mod succession;
 #[cfg(not(feature = "coordinated"))]
-#[path = "candidate/ungranted.rs"]
-mod grants;
+mod ungranted;
 #[cfg(test)]
 pub(crate) mod outlook;
 

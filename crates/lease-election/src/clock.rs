@@ -65,8 +65,7 @@ pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// The present moment. Must never go back, and must go on while the machine is suspended (A2).
     fn now(&self) -> Moment;
 
-    /// The wall-clock time, for `acquireTime` and `renewTime`. The election decides by it only with
-    /// `trust_wall_clocks_within` (A8).
+    /// The wall-clock time, for `acquireTime` and `renewTime`. The election never decides by it.
     fn wall(&self) -> Timestamp;
 
     /// Resolves when [`now`](Self::now) has reached `deadline`, or a little later.

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::planted::planted;
-
 mod builder;
 mod names;
 mod presets;
@@ -46,7 +44,6 @@ pub struct Config {
     foreign_lease_cap: Duration,
     release_on_stop: bool,
     wait_after_deletion: bool,
-    wall_clock_bound: Option<Duration>,
 }
 
 impl Config {
@@ -130,11 +127,6 @@ impl Config {
     /// Whether a candidate waits out the lease of a leader whose Lease object was deleted.
     pub fn wait_after_deletion(&self) -> bool {
         self.wait_after_deletion
-    }
-    /// The trusted bound on the difference between candidates' wall clocks, if any: see
-    /// [`ConfigBuilder::trust_wall_clocks_within`].
-    pub fn wall_clock_bound(&self) -> Option<Duration> {
-        self.wall_clock_bound.or_else(|| planted("wall-clocks-unasked").then_some(Duration::ZERO))
     }
     /// How many renewals in a row may time out within a term.
     pub fn attempts_per_hold(&self) -> u32 {

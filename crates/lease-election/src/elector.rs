@@ -84,7 +84,7 @@ impl LeaderElector {
     /// says that its holder is gone. It applies to this elector and all its clones, from the next
     /// run on. The first evidence given stays.
     ///
-    /// The election then also assumes that the evidence is true (A9). It has no effect in a
+    /// The election then also assumes that the evidence is true (A8). It has no effect in a
     /// coordinated election, where the server's controller elects.
     #[must_use]
     pub fn with_evidence(self, evidence: impl HolderEvidence + 'static) -> Self {
@@ -119,8 +119,8 @@ impl LeaderElector {
     /// `run` inside the first one's work waits until a stop.
     ///
     /// # Panics
-    /// Resumes a panic of the work. A panic drops requests half-sent, and they may still land. So the
-    /// elector renews the lease for one stop margin more, and then releases it. With
+    /// Resumes a panic of the work. A panic drops requests half-sent, and they may still land. So
+    /// the elector renews the lease for one stop margin more, and then releases it. With
     /// `release_on_stop(false)` the panic resumes at once.
     ///
     /// Resumes a panic of the store or the clock after the work is dropped and joined. The lease

@@ -23,7 +23,7 @@ pub trait HolderEvidence: Send + Sync {
     /// Whether the process that wrote `record` as `holder` has certainly ended: it runs nowhere,
     /// and will not run again.
     ///
-    /// **The safety of the election rests on a `true`** (A9): if that process does run, two may
+    /// **The safety of the election rests on a `true`** (A8): if that process does run, two may
     /// work until it notices. A process that does not answer, a node that is not ready, a Pod that
     /// is to be deleted: none of these is evidence. In doubt, and after an error, the answer is
     /// `false`.

@@ -54,11 +54,6 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
         "a failed renewal moves the end of the term out",
     ),
     (
-        "wall-clocks-unasked",
-        "no wall clocks are compared",
-        "a candidate that starts judges the Lease by its wall clock",
-    ),
-    (
         "seconds-repeat",
         "client-go's candidates and these exclude each other",
         "a renewal may repeat the second of the last one, which client-go does not see",

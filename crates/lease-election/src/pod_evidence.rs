@@ -36,7 +36,7 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 /// Static Pods give no evidence, because the API server shows only their mirror.
 ///
 /// # What it assumes
-/// **No Pod is deleted while its processes run** (A9): no `kubectl delete --force`, no grace period
+/// **No Pod is deleted while its processes run** (A8): no `kubectl delete --force`, no grace period
 /// of zero, no deleted Node object or `out-of-service` taint of a running machine. Otherwise two
 /// leaders work at once until the first notices: if it is cut off, at the end of its hold. Only the
 /// [fence](crate::Leadership::fence) helps there. Do not use this where such deletions are routine.

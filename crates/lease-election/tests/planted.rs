@@ -11,7 +11,7 @@ fn main() {}
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("--it") => {
-            println!("violations:: work:: handover:: succession:: cold_start:: migration::")
+            println!("violations:: work:: handover:: succession:: migration::")
         }
         _ => lease_election::PLANTED_BUGS
             .iter()

@@ -76,11 +76,6 @@ impl Candidate {
         self.is_coordinated() && one.differs_in_notes_alone(other)
     }
 
-    /// Whether the controller wrote this record, and its holder has not renewed it.
-    pub(super) fn is_grant(record: &Record) -> bool {
-        is_grant(record)
-    }
-
     /// The record that claims a grant. It keeps the controller's fields: only the controller counts
     /// the transitions to holders that it chooses.
     pub(super) fn claim(&self, held: &Record, wall: Timestamp) -> Option<Record> {

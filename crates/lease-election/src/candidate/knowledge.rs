@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use super::remains::Remains;
-use super::state::{Candidate, Role};
+use super::state::{Candidate, Remains, Role};
 use super::{News, Purpose, Tenure, Write};
 use crate::clock::Moment;
 use crate::draws::fraction;
@@ -74,7 +73,7 @@ impl Candidate {
             Verdict::Reissued => {
                 // What the candidate knew of the other record does not apply to this one.
                 self.writes.pending.clear();
-                self.vacancy.forget();
+                self.vacancy = None;
                 self.writes.own = None;
                 let loss = self.classify(&lease);
                 self.replace(now, lease, false);

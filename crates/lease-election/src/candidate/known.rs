@@ -8,36 +8,6 @@ use crate::draws::fraction;
 use crate::observation::Observation;
 use crate::record::StoredLease;
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Known {
-    pub(super) observation: Observation,
-    /// How often the observation changed.
-    pub(super) changes: u64,
-    /// The store issued the known version twice: for this record, and for one known before.
-    pub(super) reissued: bool,
-    /// The last known state of a deleted Lease: an older state is no news.
-    pub(super) gone: Option<StoredLease>,
-    /// Another process may have made the Lease since it was seen absent: a create conflicted, or
-    /// the candidate heard nothing for too long.
-    pub(super) another_made_it: bool,
-    /// When the Lease was last certainly absent: the sending of the read that said so, or the news
-    /// of the deletion.
-    pub(super) absent_at: Moment,
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Self {
-            observation: Observation::Unknown,
-            changes: 0,
-            reissued: false,
-            gone: None,
-            another_made_it: false,
-            absent_at: Moment::default(),
-        }
-    }
-}
-
 impl Candidate {
     /// Whether the Lease is absent, as far as this candidate knows.
     pub(super) fn is_missing(&self) -> bool {

@@ -2,18 +2,9 @@
 //! A late acquisition brings no term, or one without a renewal. The candidate repeats the first at
 //! once. From the second on it yields: each late write restarts the others' wait, without end.
 
-use super::state::{Candidate, Role};
+use super::state::{Candidate, Late, Role};
 use crate::clock::Moment;
 use crate::config::MAX_RANK;
-
-/// Late acquisitions in a row.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Late {
-    in_a_row: u32,
-    not_before: Option<Moment>,
-    /// Since when the lease was vacant before the first late acquisition since the last term.
-    vacant_since: Option<Moment>,
-}
 
 impl Candidate {
     /// Records that an acquisition was applied, but its hold has expired. `vacant_since`: since

@@ -14,11 +14,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::grants::Grants;
-use super::known::Known;
-use super::pacing::Pacing;
-use super::remains::Remains;
-use super::state::{Candidate, Role};
-use super::writes::Writes;
+use super::state::{Candidate, Known, Pacing, Remains, Role, Writes};
 use super::{Manner, Read, Tenure, Write};
 use crate::clock::Moment;
 use crate::decide::coordinated::{SILENCE, SILENCE_UNTOUCHED};
@@ -302,11 +298,7 @@ impl Candidate {
             };
             extra(7, until);
         }
-        if self.config.wall_clock_bound().is_some() {
-            extra(5, u64::from(!self.vacancy.judged));
-        }
-        let compares = self.config.wall_clock_bound().is_some() || self.is_coordinated();
-        if compares && names.times_count() {
+        if self.is_coordinated() && names.times_count() {
             let ahead =
                 |time: Option<Timestamp>| time.map_or(0, |time| names::seconds_off(time, now));
             extra(6, ahead(self.writes.last_time));

@@ -7,22 +7,6 @@ use crate::clock::Moment;
 use crate::draws::fraction;
 use crate::error::StoreError;
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Pacing {
-    pub(super) must_read: bool,
-    pub(super) read_not_before: Moment,
-    pub(super) write_not_before: Moment,
-    /// The server asked for no requests until this moment, and has answered nothing since.
-    pub(super) silent_until: Moment,
-    /// After a release outside a term: a barred candidate sends the next one no earlier.
-    pub(super) decline_not_before: Moment,
-    pub(super) last_heard: Moment,
-    /// Failed reads in a row.
-    pub(super) failed_reads: u32,
-    /// Failed writes since any process's write was last seen to succeed.
-    pub(super) failed_writes: u32,
-}
-
 impl Candidate {
     /// When to try again after `failures` in a row. A leader keeps its pace; all others start with
     /// a short wait and double it. No candidate tries sooner than the server asked for.

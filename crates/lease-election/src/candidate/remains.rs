@@ -2,20 +2,9 @@
 
 use std::time::Duration;
 
-use super::state::{Candidate, Role};
+use super::state::{Candidate, Remains, Role};
 use crate::clock::Moment;
 use crate::observation::Observation;
-
-/// What the work of all terms so far may have left.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Remains {
-    /// All work ended within its term, or long ago.
-    Nothing,
-    /// A term ended before its work, which may go on.
-    Work,
-    /// That work is gone. Its requests may land until then.
-    Requests(Moment),
-}
 
 impl Candidate {
     /// Ends the role: the work of every term is gone. The protocol may not have seen the reason.

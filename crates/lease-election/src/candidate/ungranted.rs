@@ -10,9 +10,6 @@ use crate::decide::{Step, decide};
 use crate::record::{Marks, Record, StoredLease};
 use crate::version::Version;
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Grants {}
-
 impl Candidate {
     pub(super) fn step(&self, now: Moment) -> Step {
         decide(&self.known.observation, &self.config, now)
@@ -48,10 +45,6 @@ impl Candidate {
 
     pub(super) fn noted(&mut self, _now: Moment, _lease: StoredLease) -> News {
         News::Nothing
-    }
-
-    pub(super) fn is_grant(_record: &Record) -> bool {
-        false
     }
 
     pub(super) fn is_coordinated(&self) -> bool {

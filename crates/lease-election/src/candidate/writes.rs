@@ -20,34 +20,6 @@ const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 /// The wait from one release outside a term to the next.
 const DECLINES: Duration = Duration::from_secs(1);
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Writes {
-    /// The prefix of every write's id; no other elector has it (A5).
-    pub(super) writer: String,
-    pub(super) serial: u64,
-    /// Writes that may or may not have been applied, or were refused, oldest first.
-    pub(super) pending: Vec<Write>,
-    /// The record of this candidate's last applied write, unless another process wrote since.
-    pub(super) own: Option<Record>,
-    /// The time in its last write that was applied, perhaps in part.
-    pub(super) last_time: Option<Timestamp>,
-    /// Before this moment no other process can have taken the lease that its last write got.
-    pub(super) undisputed_until: Moment,
-}
-
-impl Writes {
-    pub(super) fn new(writer: String) -> Self {
-        Self {
-            writer,
-            serial: 0,
-            pending: Vec::new(),
-            own: None,
-            last_time: None,
-            undisputed_until: Moment::default(),
-        }
-    }
-}
-
 impl Candidate {
     /// Prepares a write. From here on its outcome is unknown.
     pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {

@@ -32,7 +32,6 @@ impl Config {
             foreign_lease_cap: MAX_LEASE,
             release_on_stop: true,
             wait_after_deletion: true,
-            wall_clock_bound: None,
         }
     }
 }
@@ -57,7 +56,6 @@ pub struct ConfigBuilder {
     foreign_lease_cap: Duration,
     release_on_stop: bool,
     wait_after_deletion: bool,
-    wall_clock_bound: Option<Duration>,
 }
 
 impl ConfigBuilder {
@@ -175,31 +173,6 @@ impl ConfigBuilder {
         self
     }
 
-    /// Shortens a cold start. It adds the assumption A8: **at every moment the wall clock of each
-    /// candidate is within half of `bound` of the true time**. So no two differ by more than
-    /// `bound`. Off unless called. 10 ms to [`MAX_LEASE`]; some seconds are a good value where NTP
-    /// runs and is watched.
-    ///
-    /// A candidate that starts watches an existing Lease for a whole lease, because it trusts no
-    /// other clock. After a restart of all replicas that is an outage of one lease. With this
-    /// option it judges the *first* Lease that it sees by its own wall clock. It may take that
-    /// Lease at `renewTime` plus the record's duration plus `bound`, and at once if that is past.
-    /// It judges later versions as usual. The write is conditional on the version read, so a holder
-    /// that renewed meanwhile keeps its lease.
-    ///
-    /// **If the assumption is broken a healthy leader may lose its lease.** Two then work at once
-    /// until the old leader notices. It does at its next renewal or, cut off, at the end of its
-    /// hold. Examples are a clock not yet set after a boot, a stopped NTP client, and a clock set
-    /// by hand. All holders must write their wall clock's time into `renewTime`, as client-go does.
-    /// Renewals more often than once a second let it run ahead, which only makes others wait
-    /// longer.
-    ///
-    /// It has no effect in a coordinated election, where the server's controller elects.
-    pub fn trust_wall_clocks_within(mut self, bound: Duration) -> Self {
-        self.wall_clock_bound = Some(bound);
-        self
-    }
-
     /// Without an identity, sets what `make` makes of the host's name and 64 random bits.
     #[cfg(all(feature = "kube", feature = "coordinated"))]
     pub(crate) fn with_default_identity(mut self, make: impl FnOnce(&str, u64) -> String) -> Self {
@@ -264,7 +237,6 @@ impl ConfigBuilder {
             foreign_lease_cap: self.foreign_lease_cap,
             release_on_stop: self.release_on_stop,
             wait_after_deletion: self.wait_after_deletion,
-            wall_clock_bound: self.wall_clock_bound,
         };
         for warning in config.warnings() {
             tracing::warn!(lease = config.name(), "{warning}");
@@ -316,15 +288,6 @@ impl ConfigBuilder {
                 self.takeover_jitter,
                 format!("at most lease_duration {:?}", self.lease_duration),
                 "use some hundred milliseconds",
-            ));
-        }
-        let bounds = least..=MAX_LEASE;
-        if let Some(bound) = self.wall_clock_bound.filter(|bound| !bounds.contains(bound)) {
-            return Err(range(
-                "trust_wall_clocks_within",
-                bound,
-                format!("from {least:?}, since no two clocks show the same, to {MAX_LEASE:?}"),
-                "use what the clocks of your nodes are known to keep, or leave it out",
             ));
         }
         if let Some(rank) = self.rank.filter(|rank| *rank > MAX_RANK) {

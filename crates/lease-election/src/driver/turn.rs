@@ -134,7 +134,6 @@ pub(super) async fn turn(
                     let left_behind = candidate.is_left_behind();
                     let news = candidate.heard(shared.clock.now(), event);
                     note_return(shared, candidate, left_behind);
-                    start_cold(shared, candidate);
                     note_leader(shared, candidate);
                     news
                 }
@@ -263,7 +262,6 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
         Reply::Written(write, answer) => candidate.wrote(now, &write, answer),
     };
     note_return(shared, candidate, left_behind);
-    start_cold(shared, candidate);
     note_leader(shared, candidate);
     news
 }
@@ -280,14 +278,6 @@ fn note_return(shared: &Shared, candidate: &Candidate, was_left_behind: bool) {
 fn doubt_connection(shared: &Shared) {
     if let Some(standing) = &shared.standing {
         standing.doubt_connection();
-    }
-}
-
-fn start_cold(shared: &Shared, candidate: &mut Candidate) {
-    if shared.config.wall_clock_bound().is_some() {
-        // In this order: a suspend between the two readings makes the candidate wait longer.
-        let wall = shared.clock.wall();
-        candidate.start_cold(wall, shared.clock.now());
     }
 }
 

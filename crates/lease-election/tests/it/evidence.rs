@@ -1,5 +1,5 @@
 //! Evidence: a candidate that knows of an ended holder need not wait for the lease to expire, if
-//! the evidence is true (A9).
+//! the evidence is true (A8).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};

@@ -4,7 +4,6 @@ mod altered;
 mod announcements;
 mod campaigns;
 mod cluster;
-mod cold_start;
 mod every_step;
 mod evidence;
 mod forever;

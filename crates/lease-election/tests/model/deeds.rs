@@ -19,7 +19,7 @@ pub(crate) struct More {
     pub(crate) maintenance: bool,
     /// The server's controller grants a free lease at any time. It grants another's lease once that
     /// has expired by the server's clock. It grants that at any time to a candidate that saw the
-    /// holder's last renewal, as A10 assumes.
+    /// holder's last renewal, as A9 assumes.
     pub(crate) grants: bool,
     /// It grants another's lease at any time, to any candidate. Candidates that only read then
     /// wait.
@@ -30,13 +30,11 @@ pub(crate) struct More {
     pub(crate) flaps: bool,
     /// Candidates ask whether the holder has ended, and learn the answer later.
     pub(crate) evidence: bool,
-    /// The answer may be that a holder has ended which still runs (against A9).
+    /// The answer may be that a holder has ended which still runs (against A8).
     pub(crate) lies: bool,
     /// Requests of lost work land until the margin after its term, even if that work was joined
     /// before.
     pub(crate) lands: bool,
-    /// The time in a record counts.
-    pub(crate) wall_clocks: bool,
     /// How often an elector is stopped before it leads. It looks for an acquisition that was
     /// applied, and campaigns again afterwards.
     pub(crate) stops: u8,

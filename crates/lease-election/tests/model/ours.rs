@@ -24,10 +24,6 @@ pub(crate) struct Terms {
     pub(crate) polls: bool,
     /// The rank in which electors take an expired lease, one second apart.
     pub(crate) rank: Option<u8>,
-    /// How far the elector's wall clock is ahead.
-    pub(crate) skew: i64,
-    /// The bound of `trust_wall_clocks_within` (A8).
-    pub(crate) wall_clocks: Option<u64>,
     pub(crate) manner: Manner,
 }
 
@@ -45,9 +41,6 @@ impl Terms {
         if let Some(rank) = self.rank {
             config = config.rank(rank).takeover_jitter(seconds(1));
         }
-        if let Some(bound) = self.wall_clocks {
-            config = config.trust_wall_clocks_within(seconds(bound));
-        }
         let config = config.build().expect("a configuration that is safe");
         let mut candidate = Candidate::new(&config, seed);
         candidate.arrange(Moment::from_origin(Duration::ZERO), self.manner);
@@ -56,7 +49,6 @@ impl Terms {
             polite: false,
             polls: self.polls,
             identity: identity.to_owned(),
-            skew: self.skew,
             manner: self.manner,
         }
     }
@@ -91,7 +83,6 @@ pub(crate) struct Ours {
     polite: bool,
     polls: bool,
     identity: String,
-    skew: i64,
     manner: Manner,
 }
 
@@ -99,24 +90,18 @@ pub(crate) struct Ours {
 pub(crate) const ELECTED: Manner = Manner::Elected { stands: true, impatient: false };
 
 impl Ours {
-    fn wall(&self, now: Moment) -> Timestamp {
-        let passed = now.since(Moment::from_origin(Duration::ZERO)).as_secs();
-        let seconds = i64::try_from(passed).unwrap_or(i64::MAX).saturating_add(self.skew);
-        Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
-    }
-
-    /// The driver does this after each answer and event.
-    fn start_cold(&mut self, now: Moment) {
-        let wall = self.wall(now);
-        self.candidate.start_cold(wall, now);
-    }
-
     fn after<R>(&mut self, result: R) -> R {
         if !self.polite {
             self.candidate.forget_manners();
         }
         result
     }
+}
+
+fn wall(now: Moment) -> Timestamp {
+    let passed = now.since(Moment::from_origin(Duration::ZERO)).as_secs();
+    let seconds = i64::try_from(passed).unwrap_or(i64::MAX);
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
 }
 
 impl Elector for Ours {
@@ -142,8 +127,7 @@ impl Elector for Ours {
             Kind::Renew => Purpose::Renew,
             Kind::Release => Purpose::Release,
         };
-        let wall = self.wall(now);
-        let write = self.candidate.begin_write(now, wall, purpose);
+        let write = self.candidate.begin_write(now, wall(now), purpose);
         self.after(write)
     }
 
@@ -163,7 +147,6 @@ impl Elector for Ours {
         answer: Result<Option<StoredLease>, StoreError>,
     ) -> Told {
         let news = self.candidate.read(now, read, answer);
-        self.start_cold(now);
         self.after(told(news))
     }
 
@@ -174,13 +157,11 @@ impl Elector for Ours {
         answer: Result<StoredLease, StoreError>,
     ) -> Told {
         let news = self.candidate.wrote(now, write, answer);
-        self.start_cold(now);
         self.after(told(news))
     }
 
     fn heard(&mut self, now: Moment, event: LeaseEvent) -> Told {
         let news = self.candidate.heard(now, event);
-        self.start_cold(now);
         self.after(told(news))
     }
 

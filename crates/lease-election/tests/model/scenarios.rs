@@ -404,9 +404,6 @@ const ASKED: &[Step] = leads_and_is_seen!(
 /// The first elector led, which the second knows. The first is killed and restarted.
 const KILLED: &[Step] = leads_and_is_seen!(0, 1, Step::Restart(0));
 
-/// The elector with the late wall clock leads; the one with the early clock restarts.
-const BEHIND_LEADS: &[Step] = leads_and_is_seen!(1, 0, Step::Restart(0));
-
 struct Scenario {
     name: &'static str,
     /// The effort from which on the search covers all states. `None`: a machine cannot keep that
@@ -639,13 +636,11 @@ fn terms() -> Terms {
         drift_ppm: 0,
         polls: false,
         rank: None,
-        skew: 0,
-        wall_clocks: None,
         manner: Manner::Free,
     }
 }
 
-/// Worlds of options: hand-overs, maintenance, coordinated election, evidence, cold starts.
+/// Worlds of options: hand-overs, maintenance, coordinated election, evidence.
 fn features() -> Vec<Scenario> {
     let terms = terms();
     let world = |name, more, rules: Rules| Scenario {
@@ -823,52 +818,29 @@ fn features() -> Vec<Scenario> {
                 Rules { restarts: 1, ..pauses() },
             )
         },
-        cold_start(1),
-        Scenario { name: "cold starts with a clock ahead", way: BEHIND_LEADS, ..cold_start(1) },
     ]
 }
 
-/// The wall clocks are this far ahead and behind; the configured bound is 2 s (A8).
-fn cold_start(skew: i64) -> Scenario {
-    let behind = Terms { wall_clocks: Some(2), skew: -skew, ..terms() };
-    Scenario {
-        name: "cold starts",
+/// Worlds that break an assumption (A2, A8): the search must find two leaders in each.
+fn broken_assumptions() -> Vec<Scenario> {
+    let world = |name, part, terms, rules| Scenario {
+        name,
         all: None,
-        part: 30_000,
-        terms: Terms { skew, ..behind },
-        rules: Rules {
-            restarts: 1,
-            more: More { wall_clocks: true, ..More::default() },
-            ..pauses()
-        },
-        other: Some(behind),
+        part,
+        terms,
+        rules,
+        other: None,
         way: &[],
         one_identity: false,
         named_lives: false,
-    }
-}
-
-/// Worlds that break an assumption (A2, A8, A9): the search must find two leaders in each.
-fn broken_assumptions() -> Vec<Scenario> {
+    };
     let lies = More { evidence: true, lies: true, ..More::default() };
+    // The clocks are off by a quarter, and the configuration allows a tenth.
+    let drifts = Terms { lease: 6, drift_ppm: 100_000, ..terms() };
+    let apart = Rules { tick: vec![SECOND * 3 / 2, SECOND * 5 / 2], ..pauses() };
     vec![
-        Scenario {
-            name: "evidence that lies",
-            rules: Rules { more: lies, ..pauses() },
-            other: None,
-            part: 60_000,
-            ..cold_start(0)
-        },
-        // The clocks are off by a quarter, and the configuration allows a tenth.
-        Scenario {
-            name: "clocks that drift by more than is said",
-            part: 400_000,
-            terms: Terms { lease: 6, drift_ppm: 100_000, ..terms() },
-            other: None,
-            rules: Rules { tick: vec![SECOND * 3 / 2, SECOND * 5 / 2], ..pauses() },
-            ..cold_start(0)
-        },
-        Scenario { name: "wall clocks that are further apart", part: 60_000, ..cold_start(3) },
+        world("evidence that lies", 60_000, terms(), Rules { more: lies, ..pauses() }),
+        world("clocks that drift by more than is said", 400_000, drifts, apart),
     ]
 }
 

@@ -1126,7 +1126,7 @@ impl<E: Elector> World<E> {
             alive.extend(node.late.iter().map(|write| E::draft(write).2));
         }
         // A controller also reads the time in a record.
-        let times_count = rules.more.wall_clocks || rules.more.grants;
+        let times_count = rules.more.grants;
         let forestalled = rules.more.stops > 0 || rules.more.maintenance;
         Names::among(alive)
             .with_times(times_count.then(|| self.now(rules, 0)))

@@ -150,13 +150,11 @@ fn anything(stage: &Stage, dice: &mut Dice) -> Record {
     let seconds = [none(0), none(-1), none(i32::MIN), 5, i32::MAX, i32::MAX, 601, 1_000_000];
     let transitions = [0, -1, i32::MIN, i32::MAX];
     let (acquire_time, renew_time) = (time(dice), time(dice));
-    let honest = Timestamp::from_second(DAY + stage.start.elapsed().as_secs() as i64).ok();
     Record {
         holder,
         lease_duration_seconds: seconds[dice.roll(8) as usize],
         acquire_time,
-        // Electors that go by wall clocks may rely on them (A8).
-        renew_time: if stage.mode == Mode::WallClocks { honest } else { renew_time },
+        renew_time,
         leader_transitions: transitions[dice.roll(4) as usize],
         strategy: ["", "OldestEmulationVersion", "a/b", "?"][dice.roll(4) as usize].to_owned(),
         preferred_holder: if dice.roll(3) == 0 { identity.clone() } else { String::new() },

@@ -35,7 +35,7 @@ pub(crate) enum Clocks {
     /// As `Seconds`, but behind by hours: expired leases look as if they held.
     Hours,
     /// A controller's clock may be ahead by more than a lease, so that leases in force look
-    /// expired. The granted candidate must then have seen the last renewal, or wait (A10). So one
+    /// expired. The granted candidate must then have seen the last renewal, or wait (A9). So one
     /// process at a time is cut off, and only after two calm leases. No process returns under a
     /// known name either.
     Ahead,

@@ -85,8 +85,6 @@ pub(crate) struct World {
     pub(crate) ended: BTreeSet<String>,
     /// Since when each process is under maintenance.
     pub(crate) barred: BTreeMap<String, Instant>,
-    /// When all nodes restarted and found a held lease.
-    pub(crate) all_began: Option<Instant>,
     /// The successor that the last release named.
     pub(crate) named: Option<String>,
     /// The servers are away: no request and no event arrives.
@@ -123,7 +121,6 @@ impl World {
     /// Sets the rules for these electors.
     pub(crate) fn begin(&mut self, mode: Mode, configs: &[Config]) {
         let ledger = &mut self.ledger;
-        ledger.by_wall = mode == Mode::WallClocks;
         ledger.is_coordinated = mode.is_coordinated();
         ledger.off_beat = (mode == Mode::Rates).then_some(0);
         let leases = || configs.iter().map(Config::lease_duration);
@@ -250,10 +247,7 @@ impl World {
         let barred =
             self.barred.get(&node).is_some_and(|since| since.elapsed() > Duration::from_millis(1));
         assert!(!barred, "seed {seed}: {node} leads under maintenance\n{}", story());
-        let shortly = self.ledger.own * 4 / 5;
-        let (mut on_evidence, cold) =
-            (false, self.all_began.is_some_and(|began| began.elapsed() < shortly));
-        let mut off_beat = false;
+        let (mut on_evidence, mut off_beat) = (false, false);
         for (i, led) in self.terms.iter().enumerate() {
             if self.ended.contains(&led.node) {
                 on_evidence |= !led.leadership.remaining().is_zero();
@@ -279,10 +273,6 @@ impl World {
         if on_evidence {
             self.saw("led while a dead one's hold went on");
         }
-        if cold {
-            self.saw("led after a cold start");
-        }
-        self.all_began = None;
         self.fences.push(fence);
         self.terms.push(Led { node, leadership, working: true, over: false });
         self.saw("term");

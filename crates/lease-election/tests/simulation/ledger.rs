@@ -51,8 +51,6 @@ pub(crate) struct Ledger {
     sent: [BTreeMap<String, VecDeque<Instant>>; 2],
     /// When the write of each mark got its time, until it is carried out.
     writes: BTreeMap<String, Instant>,
-    /// Records are judged by the time in them, which is that of their making.
-    pub(crate) by_wall: bool,
     /// A controller writes too, and judges by the times in records.
     pub(crate) is_coordinated: bool,
     /// The shortest lease of all electors.
@@ -189,7 +187,7 @@ impl Ledger {
         // A stranger's record has whole seconds.
         let named =
             sent.unwrap_or_else(|| Instant::now().checked_sub(SECOND).unwrap_or_else(Instant::now));
-        let since = Some(if self.by_wall { named } else { Instant::now() });
+        let since = Some(Instant::now());
         let below = self.standing.take().filter(|_| grants).and_then(Entry::granted_away);
         self.standing =
             Some(Entry { record: record.clone(), writer: writer.to_owned(), since, named, below });
@@ -233,7 +231,7 @@ impl Ledger {
 
     /// Notes that a write has its time, before it is sent.
     pub(crate) fn stamped(&mut self, record: &Record) {
-        if let (true, Some(mark)) = (self.by_wall || self.is_coordinated, &record.write_id) {
+        if let (true, Some(mark)) = (self.is_coordinated, &record.write_id) {
             self.writes.insert(mark.clone(), Instant::now());
         }
     }

@@ -122,8 +122,6 @@ const IN_MEMORY: [&str; 27] = [
     "ten start together",
     FIFTY,
     "two of one identity",
-    "all started again",
-    "led after a cold start",
     "holder known to be gone",
     "led while a dead one's hold went on",
     "conflict",
@@ -297,23 +295,10 @@ async fn trouble(
             world.lock().unwrap().saw("two of one identity");
             buried.push((step, stage.start(n, step, dice)));
         }
-        13 | 21 if stage.mode != Mode::WallClocks => {
+        13 | 21 => {
             let n = dice.roll(running.len() as u64);
             send_away(stage, &running[n as usize], dice);
             start_again(stage, running, buried, n, step, dice);
-        }
-        13 | 21 if stage.mode == Mode::WallClocks => {
-            for node in running.iter() {
-                kill(stage, node);
-            }
-            tokio::time::sleep(MS * (500 + dice.roll(8000)) as u32).await;
-            for n in 0..running.len() as u64 {
-                start_again(stage, running, buried, n, step, dice);
-            }
-            let held = backend.lease().await.is_some_and(|lease| !lease.record.is_free());
-            let mut now = world.lock().unwrap();
-            now.saw("all started again");
-            now.all_began = held.then(Instant::now);
         }
         _ => {}
     }

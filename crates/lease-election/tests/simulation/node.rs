@@ -49,11 +49,6 @@ pub(crate) struct Wall(Arc<AtomicI64>);
 impl Wall {
     pub(crate) fn set(&self, mode: Mode, dice: &mut Dice) {
         let ahead = match mode {
-            // The assumption (A8): half the bound, either way.
-            Mode::WallClocks => {
-                let bound = WALL_CLOCKS.as_millis() as u64;
-                dice.roll(bound + 1) as i64 - bound as i64 / 2
-            }
             #[cfg(all(feature = "kube", not(wq_plant)))]
             Mode::Coordinated(clocks) => clocks.of_elector(dice),
             _ => dice.roll(1_000_000_000) as i64 - 500_000_000,
@@ -74,16 +69,12 @@ pub(crate) enum Mode {
     Rates,
     /// None; the electors have ranks.
     Ranks,
-    /// Wall clocks within a bound that holds (A8).
-    WallClocks,
-    /// True evidence of ended holders (A9).
+    /// True evidence of ended holders (A8).
     Evidence,
     /// An API server's controller, and the wall clocks that it needs.
     #[cfg(all(feature = "kube", not(wq_plant)))]
     Coordinated(Clocks),
 }
-
-const WALL_CLOCKS: Duration = Duration::from_secs(1);
 
 /// In memory, one seed in `RATES.0`, from seed `RATES.1` on.
 const RATES: (u64, u64) = (13, 7);
@@ -102,11 +93,7 @@ impl Mode {
             #[cfg(all(feature = "kube", not(wq_plant)))]
             Kind::Server => seed / 3,
         };
-        match turn % 3 {
-            0 => Self::Ranks,
-            1 => Self::WallClocks,
-            _ => Self::Evidence,
-        }
+        if turn.is_multiple_of(2) { Self::Ranks } else { Self::Evidence }
     }
 
     /// The identity of life `life` of node `n`. Lives have different names where the mode needs
@@ -125,7 +112,7 @@ impl Mode {
 
     /// Whether the server's controller elects, or may elect.
     pub(crate) fn is_coordinated(self) -> bool {
-        !matches!(self, Self::Rates | Self::Ranks | Self::WallClocks | Self::Evidence)
+        !matches!(self, Self::Rates | Self::Ranks | Self::Evidence)
     }
 }
 
@@ -413,7 +400,6 @@ impl Stage {
             .drain_timeout(Duration::from_secs(3));
         match self.mode {
             Mode::Ranks => config.rank((n % 8) as u8),
-            Mode::WallClocks => config.trust_wall_clocks_within(WALL_CLOCKS),
             _ => config,
         }
     }
