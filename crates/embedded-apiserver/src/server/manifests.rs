@@ -17,6 +17,9 @@ use crate::strategy::crd;
 use crate::strategy::registry::Registry;
 use crate::strategy::resource::ServedResource;
 
+#[cfg(feature = "webhooks")]
+mod webhooks;
+
 /// A folder of manifests cannot be loaded.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -83,7 +86,34 @@ impl EmbeddedApiServer {
     #[doc(alias = "CRDDirectoryPaths")]
     #[doc(alias = "kubectl create -f")]
     pub fn load(&self, folder: impl AsRef<Path>) -> Result<usize, ManifestError> {
+        self.put_all(read(folder.as_ref())?)
+    }
+
+    /// Loads the manifests of a folder, with the webhooks that the test serves itself.
+    ///
+    /// As [`load`](Self::load), but in webhook configurations and in the conversions of definitions
+    /// each `clientConfig.service` becomes a `url` and a `caBundle`. The URL is `base`, such as
+    /// `https://127.0.0.1:9443`, and the path of the service. `ca` is the authority's certificate
+    /// as PEM. A `clientConfig` with a `url` stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    #[cfg(feature = "webhooks")]
+    #[doc(alias = "WebhookInstallOptions")]
+    pub fn load_webhooks(
+        &self,
+        folder: impl AsRef<Path>,
+        base: &str,
+        ca: impl AsRef<[u8]>,
+    ) -> Result<usize, ManifestError> {
         let mut manifests = read(folder.as_ref())?;
+        let objects = manifests.iter_mut().map(|manifest| &mut manifest.object);
+        objects.for_each(|object| webhooks::redirect(object, base, ca.as_ref()));
+        self.put_all(manifests)
+    }
+
+    fn put_all(&self, mut manifests: Vec<Manifest>) -> Result<usize, ManifestError> {
         manifests.sort_by_key(|manifest| phase(&manifest.object));
         let count = manifests.len();
         for Manifest { file, object } in manifests {

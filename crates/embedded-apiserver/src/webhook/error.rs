@@ -61,7 +61,7 @@ impl fmt::Display for CallError {
         match self {
             Self::Service => f.write_str(
                 "this server has no services to route to: give clientConfig.url, with an address \
-                 of this machine, in place of clientConfig.service",
+                 of this machine, in place of clientConfig.service, as load_webhooks does",
             ),
             Self::NoUrl => f.write_str("webhook configuration must have either service or URL"),
             Self::Unparsable(why) => write!(f, "Unparsable URL: {why}"),

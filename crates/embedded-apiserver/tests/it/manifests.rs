@@ -177,3 +177,21 @@ async fn an_object_is_restored_through_the_version_in_which_it_was_read() {
         assert_eq!(wire::get(&server, &other).await.json(), through_other);
     }
 }
+
+#[cfg(feature = "webhooks")]
+#[tokio::test]
+async fn webhooks_of_a_folder_are_sent_to_the_server_of_the_test() {
+    let folder = folder(&[(
+        "webhook.yaml",
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
+         metadata: {name: w}\nwebhooks:\n- name: a.example.com\n  sideEffects: None\n  \
+         admissionReviewVersions: [v1]\n  clientConfig: {service: {name: s, namespace: n, path: /validate}}\n",
+    )]);
+    let server = EmbeddedApiServer::new();
+    let loaded = server.load_webhooks(folder.path(), "https://127.0.0.1:9443", "pem").unwrap();
+    assert_eq!(loaded, 1);
+    let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/w";
+    let stored = wire::get(&server, path).await.json();
+    let client = json!({ "url": "https://127.0.0.1:9443/validate", "caBundle": "cGVt" });
+    assert_eq!(stored["webhooks"][0]["clientConfig"], client);
+}
