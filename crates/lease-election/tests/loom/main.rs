@@ -32,6 +32,7 @@ mod shipped {
     pub(crate) mod record;
     pub(crate) mod store;
     pub(crate) mod term;
+    pub(crate) mod term_watch;
     pub(crate) mod version;
     pub(crate) mod watchdog;
 }
@@ -50,7 +51,7 @@ mod watchdogs;
 #[cfg(wq_loom)]
 use shipped::{
     announcement, clock, config, error, fnv, leadership, loss, planted, record, store, term,
-    version, watchdog,
+    term_watch, version, watchdog,
 };
 #[cfg(wq_loom)]
 use wq_contract::scenario;

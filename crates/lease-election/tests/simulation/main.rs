@@ -118,7 +118,7 @@ const EVERYWHERE: [&str; 34] = [
 const FIFTY: &str = "fifty start together";
 
 /// Events that only runs in memory must reach.
-const IN_MEMORY: [&str; 27] = [
+const IN_MEMORY: [&str; 25] = [
     "ten start together",
     FIFTY,
     "two of one identity",
