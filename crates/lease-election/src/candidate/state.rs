@@ -28,7 +28,7 @@ pub(super) enum Role {
     Leaving,
 }
 
-/// What is known of the Lease.
+/// The knowledge of the Lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Known {
     pub(super) observation: Observation,
@@ -59,7 +59,7 @@ impl Default for Known {
     }
 }
 
-/// What this candidate wrote, or may have written.
+/// The writes of this candidate, applied or not.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Writes {
     /// The prefix of every write's id; no other elector has it (A5).

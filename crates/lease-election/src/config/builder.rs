@@ -59,8 +59,8 @@ pub struct ConfigBuilder {
 }
 
 impl ConfigBuilder {
-    /// This candidate's identity. It must differ between processes, also between two lives of one
-    /// Pod.
+    /// This candidate's identity. It should differ between processes, also between two lives of
+    /// one Pod: a candidate waits for a lease under its own name as for any other.
     ///
     /// Default: the host's name (in Kubernetes, the Pod's) and 64 random bits.
     #[doc(alias = "Identity")]
