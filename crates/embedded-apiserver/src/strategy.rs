@@ -174,7 +174,7 @@ pub(crate) trait Strategy: Debug + Send + Sync {
 
     /// Whether finalizers without a domain must be known ones: the rule of the kinds that
     /// `ValidateObjectMeta` of pkg/apis/core/validation checks.
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         true
     }
 

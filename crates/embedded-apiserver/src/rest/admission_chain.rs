@@ -65,8 +65,9 @@ pub(crate) struct AdmissionChain<'a> {
     api: &'a ApiState,
     writer: Writer<'a>,
     hooks: Vec<Hook>,
-    /// `None`: nothing was ever configured, or the write is of a configuration.
-    webhooks: Option<Webhooks>,
+    /// The webhooks; also whether policies apply. `None`: nothing was ever configured, or the write
+    /// is of a configuration.
+    registered: Option<Webhooks>,
     warnings: Warnings,
 }
 
@@ -93,11 +94,11 @@ impl<'a> AdmissionChain<'a> {
         let hooks = all.iter().filter(about).cloned().collect();
         let registrations = &api.registrations;
         let is_exempt = kind.group() == "admissionregistration.k8s.io";
-        let webhooks = (registrations.are_possible() && !is_exempt).then(|| Webhooks {
+        let registered = (registrations.are_possible() && !is_exempt).then(|| Webhooks {
             mutating: registrations.mutating.now(&api.store),
             validating: registrations.validating.now(&api.store),
         });
-        Self { api, writer, hooks, webhooks, warnings: Warnings::default() }
+        Self { api, writer, hooks, registered, warnings: Warnings::default() }
     }
 
     /// Whether [`mutate`](Self::mutate) may change an object.
@@ -112,16 +113,16 @@ impl<'a> AdmissionChain<'a> {
     }
 
     fn has_policies(&self) -> bool {
-        self.webhooks.is_some() && self.api.policies.are_bound(&self.api.store)
+        self.registered.is_some() && self.api.policies.are_bound(&self.api.store)
     }
 
     fn mutating(&self) -> impl Iterator<Item = &Webhook> + Clone + Send {
-        let all = self.webhooks.iter().flat_map(|webhooks| webhooks.mutating.values());
+        let all = self.registered.iter().flat_map(|webhooks| webhooks.mutating.values());
         all.flat_map(|webhooks| webhooks.iter())
     }
 
     fn validating(&self) -> impl Iterator<Item = &Webhook> + Clone + Send {
-        let all = self.webhooks.iter().flat_map(|webhooks| webhooks.validating.values());
+        let all = self.registered.iter().flat_map(|webhooks| webhooks.validating.values());
         all.flat_map(|webhooks| webhooks.iter())
     }
 
@@ -159,7 +160,7 @@ impl<'a> AdmissionChain<'a> {
     ) -> AdmissionRequest {
         let Writer { user, kind, namespace, name, subresource, dry_run, .. } = self.writer;
         let seen = self.seen_kind();
-        let shown =
+        let view =
             |object: Option<Managed<'_>>| object.map_or(Value::Null, |object| shown(seen, object));
         let named =
             new.map(|(object, _)| metadata::text(object, "name")).filter(|_| name.is_empty());
@@ -173,8 +174,8 @@ impl<'a> AdmissionChain<'a> {
             subresource: subresource.map(str::to_owned),
             namespace: namespace.map(str::to_owned),
             name: named.unwrap_or(name).to_owned(),
-            object: shown(new),
-            old_object: shown(old),
+            object: view(new),
+            old_object: view(old),
             dry_run,
             options: self.options(operation),
         }
@@ -259,11 +260,11 @@ impl<'a> AdmissionChain<'a> {
         let managed = managed.encode();
         let old = old.map(|(object, stored)| (object, stored.managed()));
         let Some(View { of, .. }) = self.writer.view else {
-            return self.ask(operation, Some((new, &managed)), old).await;
+            return self.validate_request(operation, Some((new, &managed)), old).await;
         };
         let new = of(new)?;
         let old = old.map(|(object, _)| of(object)).transpose()?;
-        self.ask(operation, Some((&new, "")), old.as_ref().map(|old| (old, ""))).await
+        self.validate_request(operation, Some((&new, "")), old.as_ref().map(|old| (old, ""))).await
     }
 
     /// Runs the mutating webhooks and the validating hooks of a delete.
@@ -280,10 +281,10 @@ impl<'a> AdmissionChain<'a> {
         if !self.validates() {
             return Ok(());
         }
-        self.ask(Operation::Delete, None, old).await
+        self.validate_request(Operation::Delete, None, old).await
     }
 
-    async fn ask(
+    async fn validate_request(
         &self,
         operation: Operation,
         new: Option<Managed<'_>>,
@@ -291,7 +292,7 @@ impl<'a> AdmissionChain<'a> {
     ) -> Result<(), Status> {
         let request = self.request(operation, new, old);
         if self.has_policies() {
-            self.judge(&request)?;
+            self.check_policies(&request)?;
         }
         self.hooks.iter().try_for_each(|hook| hook.validate(&request))?;
         if self.validating().next().is_none() {
@@ -301,7 +302,7 @@ impl<'a> AdmissionChain<'a> {
         Box::pin(validating::validate(&context, self.validating(), &request)).await
     }
 
-    fn judge(&self, request: &AdmissionRequest) -> Result<(), Status> {
+    fn check_policies(&self, request: &AdmissionRequest) -> Result<(), Status> {
         let (api, Writer { user, kind, .. }) = (self.api, self.writer);
         let surroundings = Surroundings::of(&api.store, &api.registry, kind, request);
         let authorizer = &authorizer_of(&api.access, user);

@@ -270,7 +270,7 @@ impl Edited<'_> {
                 "field is immutable",
             ));
         }
-        if metadata::is_being_deleted(old) {
+        if metadata::is_being_deleted(old) || metadata::ends_at_zero(old) {
             let before: HashSet<_> = metadata::finalizers(old).into_iter().collect();
             let added: BTreeSet<_> =
                 metadata::finalizers(new).into_iter().filter(|f| !before.contains(f)).collect();

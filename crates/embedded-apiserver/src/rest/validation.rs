@@ -58,7 +58,7 @@ pub(super) fn validate(
     causes: &mut FieldErrors,
 ) {
     let strategy = kind.strategy();
-    if strategy.validates_finalizer_names() {
+    if strategy.validates_finalizer_names(write) {
         metadata::check_old_finalizers(object, causes);
     }
     strategy.validate(object, write, causes);

@@ -39,7 +39,7 @@ impl Strategy for Custom {
         false
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

@@ -214,6 +214,19 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "the_status_of_a_cron_job_is_not_validated",
+            "An update of a CronJob's status takes any finalizer; one of the CronJob does not.",
+            async |t| {
+                t.make(&jobs(t, ""), job(json!({}))).await?;
+                let odd = json!({ "metadata": { "finalizers": ["bad"] } });
+                t.merge(&jobs(t, "/a?dryRun=All"), odd.clone())
+                    .await?
+                    .invalid(&["FieldValueInvalid metadata.finalizers[0]"])?;
+                t.merge(&jobs(t, "/a/status?dryRun=All"), odd).await?.is(200)?;
+                Ok(())
+            },
+        ),
+        case(
             "numbers_and_policies_of_a_cron_job_are_checked",
             "Limits of a CronJob below zero and an unknown concurrencyPolicy answer 422.",
             async |t| {

@@ -254,6 +254,11 @@ pub(super) fn cases() -> Vec<Case> {
                             &["FieldValueInvalid metadata.name"],
                         ),
                         ("/metadata/name", json!("a"), &["FieldValueInvalid metadata.name"]),
+                        (
+                            "/metadata/generateName",
+                            json!("a"),
+                            &["FieldValueInvalid metadata.generateName"],
+                        ),
                         ("/spec/parentRef", Value::Null, &["FieldValueRequired spec.parentRef"]),
                     ],
                 )

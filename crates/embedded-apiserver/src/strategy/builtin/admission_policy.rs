@@ -101,7 +101,7 @@ impl Strategy for AdmissionPolicy {
         sources(object.get("spec")?).find_map(Expression::unsupported)
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

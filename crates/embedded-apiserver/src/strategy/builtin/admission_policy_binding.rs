@@ -76,7 +76,7 @@ impl Strategy for AdmissionPolicyBinding {
         }
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

@@ -59,7 +59,7 @@ impl Strategy for ApiService {
         None
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

@@ -54,6 +54,11 @@ const TEMPLATE: &str = "spec.jobTemplate.spec.template";
 struct CronJob;
 
 impl Strategy for CronJob {
+    /// An update of the status is not validated upstream.
+    fn validates_finalizer_names(&self, write: Write<'_>) -> bool {
+        write.subresource != Some("status")
+    }
+
     #[doc(alias = "SetDefaults_CronJob")]
     fn default(&self, object: &mut Object) {
         let defaults = [

@@ -42,7 +42,7 @@ impl Strategy for CustomResourceDefinition {
         false
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

@@ -42,9 +42,12 @@ impl Strategy for IpAddress {
     }
 
     fn validate(&self, object: &Object, _: Write<'_>, causes: &mut FieldErrors) {
-        let name = metadata::text(object, "name");
-        if let Some(why) = wrong_canonical_address(name) {
-            causes.push(FieldError::invalid("metadata.name", name, &why));
+        for (member, is_required) in [("generateName", false), ("name", true)] {
+            let name = metadata::text(object, member);
+            let wrong = wrong_canonical_address(name).filter(|_| is_required || !name.is_empty());
+            if let Some(why) = wrong {
+                causes.push(FieldError::invalid(format!("metadata.{member}"), name, &why));
+            }
         }
         let path = "spec.parentRef";
         match at(object, path) {

@@ -30,7 +30,7 @@ impl Strategy for Lease {
         false
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

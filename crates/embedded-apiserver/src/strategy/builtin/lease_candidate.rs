@@ -40,7 +40,7 @@ impl Strategy for LeaseCandidate {
         false
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

@@ -57,7 +57,7 @@ impl Strategy for PodDisruptionBudget {
         false
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

@@ -26,7 +26,7 @@ const COLUMNS: &[Column] = &[NAME, column("Handler", Member("/handler", "")), AG
 struct RuntimeClass;
 
 impl Strategy for RuntimeClass {
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 

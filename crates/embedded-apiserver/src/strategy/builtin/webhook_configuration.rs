@@ -83,7 +83,7 @@ impl Strategy for WebhookConfiguration {
         }
     }
 
-    fn validates_finalizer_names(&self) -> bool {
+    fn validates_finalizer_names(&self, _write: Write<'_>) -> bool {
         false
     }
 
