@@ -34,7 +34,7 @@ pub(crate) mod outlook;
 
 #[cfg(feature = "coordinated")]
 pub(crate) use deeds::Manner;
-pub(crate) use deeds::{Action, News, Purpose, Read, Tenure, Write};
+pub(crate) use deeds::{Action, Hold, News, Purpose, Read, Write};
 pub(crate) use state::Candidate;
 use state::Role;
 
@@ -54,7 +54,7 @@ impl Candidate {
     /// When the hold of the term expires, if this candidate leads.
     pub(crate) fn deadline(&self) -> Option<Moment> {
         match &self.role {
-            Role::Leading(tenure) => Some(tenure.until),
+            Role::Leading(hold) => Some(hold.until),
             _ => None,
         }
     }
@@ -62,7 +62,7 @@ impl Candidate {
     /// Ends a term whose hold has expired. Every other input does this first.
     pub(crate) fn tick(&mut self, now: Moment) -> News {
         match &self.role {
-            Role::Leading(tenure) if now >= tenure.until => self.lose(Loss::Expired),
+            Role::Leading(hold) if now >= hold.until => self.lose(Loss::Expired),
             _ => News::Nothing,
         }
     }
@@ -148,9 +148,9 @@ impl Candidate {
             }
             Err(error) => {
                 if planted("failure-extends")
-                    && let Role::Leading(tenure) = &mut self.role
+                    && let Role::Leading(hold) = &mut self.role
                 {
-                    tenure.until = now.after(self.config.hold());
+                    hold.until = now.after(self.config.hold());
                 }
                 match &error {
                     // The server did not apply it, unless the network delivers it a second time.

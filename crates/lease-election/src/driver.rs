@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use tokio::sync::{OwnedMutexGuard, watch};
 
-use crate::candidate::{Candidate, News, Tenure};
+use crate::candidate::{Candidate, Hold, News};
 use crate::evidence::Inquiry;
 use crate::feed::Feed;
 use crate::leadership::Leadership;
@@ -129,13 +129,13 @@ impl Driver {
         R: Send + 'static,
     {
         match self.campaign().await {
-            Some(tenure) => self.lead(tenure, work).await,
+            Some(hold) => self.lead(hold, work).await,
             None => Ended::With(Outcome::NeverLed),
         }
     }
 
     /// Campaigns until this elector leads or is stopped.
-    async fn campaign(&mut self) -> Option<Tenure> {
+    async fn campaign(&mut self) -> Option<Hold> {
         let mut declined_runs_out = None;
         while !self.stop.is_set() {
             let clock = &self.shared.clock;
@@ -149,15 +149,15 @@ impl Driver {
                 () = sleep_until(clock, cold_until) => continue,
                 news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => news,
             };
-            if let News::Acquired(tenure) = news {
+            if let News::Acquired(hold) = news {
                 if !*self.maintenance.borrow() {
                     self.account.release(Release::NotDue);
-                    return Some(tenure);
+                    return Some(hold);
                 }
                 // Sent before maintenance began: standbys must not wait for this lease.
-                self.decline(tenure.until).await;
+                self.decline(hold.until).await;
                 self.stand_on();
-                declined_runs_out = Some(tenure.sent.after(self.shared.config.lease_duration()));
+                declined_runs_out = Some(hold.sent.after(self.shared.config.lease_duration()));
             }
         }
         // A failed decline is reported only while the declined lease may still run.

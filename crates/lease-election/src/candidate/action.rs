@@ -15,8 +15,8 @@ impl Candidate {
         }
         let write_not_before = self.pacing.write_not_before;
         match &self.role {
-            Role::Leading(tenure) => {
-                let due = tenure.sent.after(self.config.retry_period()).max(write_not_before);
+            Role::Leading(hold) => {
+                let due = hold.sent.after(self.config.retry_period()).max(write_not_before);
                 at(due, now, Action::Write(Purpose::Renew))
             }
             Role::Leaving => {

@@ -52,7 +52,7 @@ pub(crate) enum Action {
 #[must_use]
 pub(crate) enum News {
     Nothing,
-    Acquired(Tenure),
+    Acquired(Hold),
     /// The new end of the term.
     Renewed(Moment),
     /// The term ended.
@@ -77,9 +77,9 @@ pub(crate) enum Manner {
     Alone,
 }
 
-/// A term, as the protocol sees it.
+/// The hold of the lease: what the protocol knows of a term.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Tenure {
+pub(crate) struct Hold {
     pub(crate) fence: FenceToken,
     pub(crate) acquire_time: Timestamp,
     /// How long the lease was vacant, as far as this candidate saw, when it learned that it leads.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 
 use super::state::{Candidate, Remains, Role};
-use super::{News, Purpose, Tenure, Write};
+use super::{Hold, News, Purpose, Write};
 use crate::clock::Moment;
 use crate::draws::fraction;
 use crate::loss::Loss;
@@ -197,13 +197,13 @@ impl Candidate {
         self.pacing.write_not_before = Moment::default();
         let vacant_since = self.vacant_since(now);
         if write.purpose == Purpose::Release {
-            self.is_late_in_nobodys_way();
+            self.forget_late_writes();
         }
         // The role says whether work runs under the record. The observation counts after the term.
         self.replace(now, lease, true);
         match (&mut self.role, write.purpose) {
             (Role::Standby, Purpose::Acquire) if now < until => {
-                let tenure = Tenure {
+                let hold = Hold {
                     fence: FenceToken {
                         uid: version.uid,
                         resource_version: version.resource_version,
@@ -215,9 +215,9 @@ impl Candidate {
                     until,
                     renewed: false,
                 };
-                self.role = Role::Leading(tenure.clone());
+                self.role = Role::Leading(hold.clone());
                 self.note_term();
-                News::Acquired(tenure)
+                News::Acquired(hold)
             }
             (Role::Standby, Purpose::Acquire) => {
                 self.note_late(now, vacant_since);
@@ -227,12 +227,12 @@ impl Candidate {
                 self.note_late_renewal(now);
                 News::Nothing
             }
-            (Role::Leading(tenure), Purpose::Renew) => {
-                tenure.sent = tenure.sent.max(write.sent);
-                tenure.until = tenure.until.max(until);
-                tenure.renewed = true;
-                let until = tenure.until;
-                self.is_late_no_more();
+            (Role::Leading(hold), Purpose::Renew) => {
+                hold.sent = hold.sent.max(write.sent);
+                hold.until = hold.until.max(until);
+                hold.renewed = true;
+                let until = hold.until;
+                self.forget_late();
                 News::Renewed(until)
             }
             (Role::Leaving, Purpose::Release) => {
@@ -294,7 +294,7 @@ impl Candidate {
         }
         self.known.gone = gone.or_else(|| self.last_known().cloned());
         let free_at = self.free_after_deletion(now, told);
-        self.is_late_in_nobodys_way();
+        self.forget_late_writes();
         self.known.observation = Observation::Absent { free_at };
         self.known.absent_at = now;
         self.note_end(now);
@@ -321,7 +321,7 @@ impl Candidate {
         if !mine {
             // Another process wrote: an attempt that waited for its turn is due at once.
             self.pacing.write_not_before = Moment::default();
-            self.is_late_no_more();
+            self.forget_late();
         }
         self.known.observation = Observation::Present {
             lease,

@@ -42,22 +42,22 @@ impl Candidate {
 
     /// Records that a term expired. A term without a renewal counts as late.
     pub(super) fn note_short_term(&mut self) {
-        if let Role::Leading(tenure) = &self.role
-            && !tenure.renewed
+        if let Role::Leading(hold) = &self.role
+            && !hold.renewed
         {
-            let over = tenure.until;
+            let over = hold.until;
             self.note_late(over, over);
         }
     }
 
     /// Stops yielding: a renewal succeeded, or another process wrote the Lease.
-    pub(super) fn is_late_no_more(&mut self) {
+    pub(super) fn forget_late(&mut self) {
         self.late = Late::default();
     }
 
     /// Stops yielding, but keeps `vacant_since`: this candidate's record was released or is gone,
     /// and no other candidate waits for it.
-    pub(super) fn is_late_in_nobodys_way(&mut self) {
+    pub(super) fn forget_late_writes(&mut self) {
         (self.late.in_a_row, self.late.not_before) = (0, None);
     }
 

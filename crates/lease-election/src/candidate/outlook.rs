@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use super::grants::Grants;
 use super::state::{Candidate, Known, Pacing, Remains, Role, Writes};
-use super::{Manner, Read, Tenure, Write};
+use super::{Hold, Manner, Read, Write};
 use crate::clock::Moment;
 use crate::decide::coordinated::{SILENCE, SILENCE_UNTOUCHED};
 use crate::observation::Observation;
@@ -34,19 +34,19 @@ impl Candidate {
     /// Drops every polite wait: after failures, and for an event before the next read. In the model
     /// any process may pause for any time. So a candidate that tries again at once can do all that
     /// a patient one can, and more.
-    pub(crate) fn forget_manners(&mut self) {
+    pub(crate) fn forget_waits(&mut self) {
         self.pacing.read_not_before = Moment::default();
         self.pacing.write_not_before = Moment::default();
         self.pacing.silent_until = Moment::default();
         self.pacing.decline_not_before = Moment::default();
         self.pacing.last_heard = Moment::from_origin(Duration::MAX);
-        self.is_late_no_more();
+        self.forget_late();
         self.pacing.failed_reads = 0;
         self.pacing.failed_writes = 0;
     }
 
     /// Counts the wait for news from now on.
-    pub(crate) fn remember_manners(&mut self, now: Moment) {
+    pub(crate) fn listen_from(&mut self, now: Moment) {
         self.pacing.last_heard = now;
     }
 
@@ -74,7 +74,7 @@ impl Candidate {
     }
 
     /// Whether the candidate assumes that another process made an unseen Lease.
-    pub(crate) fn met_one(&self) -> bool {
+    pub(crate) fn knows_of_another(&self) -> bool {
         self.known.another_made_it
     }
 
@@ -163,7 +163,7 @@ impl Candidate {
             Role::Standby => out.push(0),
             // The fields left out are reported once, when the term begins, or decide only a polite
             // wait.
-            Role::Leading(Tenure {
+            Role::Leading(Hold {
                 fence: _,
                 acquire_time: _,
                 vacant_for: _,

@@ -24,9 +24,9 @@ impl Candidate {
                 self.pacing.silent_until.max(now.after(asked.min(self.config.lease_duration())));
         }
         match &self.role {
-            Role::Leading(tenure) => {
+            Role::Leading(hold) => {
                 // The last attempt before the end of the term ignores what the server asked for.
-                let last = tenure.until.before(self.config.request_timeout());
+                let last = hold.until.before(self.config.request_timeout());
                 sent.after(pace).max(now.after(asked).min(last))
             }
             Role::Leaving | Role::Standby => {

@@ -13,14 +13,14 @@ impl Candidate {
             self.note_short_term();
         }
         if self.is_leading() || self.remains == Remains::Work {
-            self.break_off(now);
+            self.drop_work(now);
         }
         self.role = Role::Standby;
     }
 
     /// Records that the work panicked or was dropped. The term may go on, for the sake of the
     /// Lease.
-    pub(crate) fn break_off(&mut self, now: Moment) {
+    pub(crate) fn drop_work(&mut self, now: Moment) {
         self.remains = Remains::Requests(now.after(self.config.stop_margin()));
     }
 

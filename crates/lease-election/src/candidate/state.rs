@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::deeds::{Tenure, Write};
+use super::deeds::{Hold, Write};
 #[cfg(feature = "coordinated")]
 use super::grants::Grants;
 use crate::clock::Moment;
@@ -23,7 +23,7 @@ pub(super) struct Grants {}
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Role {
     Standby,
-    Leading(Tenure),
+    Leading(Hold),
     /// The work has ended, and the lease is to be released.
     Leaving,
 }

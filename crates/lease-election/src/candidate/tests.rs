@@ -110,7 +110,7 @@ fn upstream_acquire_from_no_object() {
     let mut bench = Bench::new("baz");
     let news = bench.settle(at_ms(0), None);
     assert_eq!(bench.calls, ["get", "create"]);
-    assert!(matches!(&news[..], [News::Acquired(tenure)] if tenure.fence.transitions == 0));
+    assert!(matches!(&news[..], [News::Acquired(hold)] if hold.fence.transitions == 0));
     let record = bench.lease.unwrap().record;
     assert_eq!((record.holder.as_str(), record.leader_transitions), ("baz", 0));
     assert_eq!(record.lease_duration_seconds, 5);
@@ -318,10 +318,8 @@ fn the_hold_counts_from_the_sending_also_of_the_acquisition() {
     let _ = bench.candidate.read(at_ms(0), read, Ok(None));
     let write = bench.candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
     let answer = bench.carry_out(&write);
-    let News::Acquired(tenure) = bench.candidate.wrote(at_ms(800), &write, answer) else {
-        panic!()
-    };
-    assert_eq!(tenure.until, at_ms(0).after(config("baz").hold()));
+    let News::Acquired(hold) = bench.candidate.wrote(at_ms(800), &write, answer) else { panic!() };
+    assert_eq!(hold.until, at_ms(0).after(config("baz").hold()));
 }
 
 #[test]
@@ -727,7 +725,7 @@ proptest! {
     #[test]
     fn no_content_panics_or_makes_a_leader(script in proptest::collection::vec(inputs(), 1..40)) {
         let mut candidate = Candidate::new(&config("a"), 3);
-        let hold = config("a").hold();
+        let longest = config("a").hold();
         let mut now = at_ms(0);
         let mut sent = now;
         let mut revision = 2000u64;
@@ -761,15 +759,15 @@ proptest! {
                 }
             };
             match news {
-                News::Acquired(tenure) => {
+                News::Acquired(hold) => {
                     prop_assert!(applied);
-                    prop_assert!(tenure.until <= sent.after(hold));
+                    prop_assert!(hold.until <= sent.after(longest));
                 }
-                News::Renewed(until) => prop_assert!(applied && until <= sent.after(hold)),
+                News::Renewed(until) => prop_assert!(applied && until <= sent.after(longest)),
                 _ => {}
             }
             if let Some(deadline) = candidate.deadline() {
-                prop_assert!(deadline <= sent.after(hold));
+                prop_assert!(deadline <= sent.after(longest));
             }
             let _ = candidate.action(now, true);
             let _ = candidate.action(now, false);

@@ -11,7 +11,7 @@ use tokio::task::{JoinError, JoinHandle};
 use super::turn::{sleep_until, turn};
 use super::{Driver, Ended, announcement, stand_back};
 use crate::announcement::{Announced, Announcement};
-use crate::candidate::{News, Tenure};
+use crate::candidate::{Hold, News};
 use crate::clock::Moment;
 use crate::error::shown;
 use crate::leadership::Leadership;
@@ -30,7 +30,7 @@ enum Interrupt<R> {
 }
 
 impl Driver {
-    pub(super) async fn lead<F, Fut, R>(mut self, tenure: Tenure, work: F) -> Ended<R>
+    pub(super) async fn lead<F, Fut, R>(mut self, hold: Hold, work: F) -> Ended<R>
     where
         F: FnOnce(Leadership) -> Fut + Send + 'static,
         Fut: Future<Output = R> + Send + 'static,
@@ -39,26 +39,26 @@ impl Driver {
         let shared = Arc::clone(&self.shared);
         let config = &shared.config;
         let term = Term::begin(TermParts {
-            fence: tenure.fence.clone(),
+            fence: hold.fence.clone(),
             identity: config.identity().to_owned(),
             writer: self.candidate.writer().to_owned(),
             marks: self.candidate.marks(),
-            acquire_time: tenure.acquire_time,
-            valid_until: tenure.until,
+            acquire_time: hold.acquire_time,
+            valid_until: hold.until,
             clock: Arc::clone(&shared.clock),
             store: Arc::clone(&shared.store),
             request_timeout: config.request_timeout(),
             releases: config.release_on_stop(),
             standing: shared.standing.clone(),
         });
-        tracing::info!(lease = config.name(), namespace = config.namespace(), fence = %tenure.fence, "leading");
-        shared.counters.took_over(tenure.vacant_for);
+        tracing::info!(lease = config.name(), namespace = config.namespace(), fence = %hold.fence, "leading");
+        shared.counters.took_over(hold.vacant_for);
         *shared.term.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&term));
-        self.note_lease_end(tenure.sent);
+        self.note_lease_end(hold.sent);
         self.announce(Announced::BecameLeader, &term);
 
         self.watch = shared.term_watch.get().cloned();
-        self.watch.iter().for_each(|watch| watch.term_begins(&tenure.fence, tenure.until));
+        self.watch.iter().for_each(|watch| watch.term_begins(&hold.fence, hold.until));
 
         let leadership = Leadership::of(Arc::clone(&term));
         let (at_work, watch) = (self.at_work.take(), self.watch.clone());
@@ -72,8 +72,7 @@ impl Driver {
             let _working = Working::begin(watch);
             work(leadership).await
         });
-        let attended =
-            AssertUnwindSafe(self.attend(&term, &mut work, &tenure)).catch_unwind().await;
+        let attended = AssertUnwindSafe(self.attend(&term, &mut work, &hold)).catch_unwind().await;
         let ended = match attended {
             Ok(ended) => {
                 self.candidate.abdicate(shared.clock.now());
@@ -98,12 +97,12 @@ impl Driver {
         &mut self,
         term: &Arc<Term>,
         work: &mut JoinHandle<R>,
-        tenure: &Tenure,
+        hold: &Hold,
     ) -> Ended<R> {
-        let began = tenure.sent;
+        let began = hold.sent;
         let shared = Arc::clone(&self.shared);
         let config = &shared.config;
-        let joined = match self.accompany(term, work, tenure.until).await {
+        let joined = match self.accompany(term, work, hold.until).await {
             Interrupt::Joined(joined) => {
                 let in_term = term.is_valid();
                 self.note_length(began, shared.clock.now());
@@ -114,7 +113,7 @@ impl Driver {
                 self.work_ended();
                 if in_term && joined.is_err() {
                     // The work panicked, so it did not await its requests (A4).
-                    self.candidate.break_off(shared.clock.now());
+                    self.candidate.drop_work(shared.clock.now());
                 }
                 if in_term && config.release_on_stop() {
                     self.outlast_work().await;

@@ -232,7 +232,7 @@ impl Elector for ClientGo {
         true
     }
 
-    fn met_one(&self) -> bool {
+    fn knows_of_another(&self) -> bool {
         false
     }
 

@@ -66,9 +66,9 @@ fn told(news: News) -> Told {
     match news {
         News::Nothing => Told::Nothing,
         News::Unpreferred => Told::Unpreferred,
-        News::Acquired(tenure) => {
-            let version = Version::new(tenure.fence.uid, tenure.fence.resource_version);
-            Told::Began(revision(&version), tenure.until)
+        News::Acquired(hold) => {
+            let version = Version::new(hold.fence.uid, hold.fence.resource_version);
+            Told::Began(revision(&version), hold.until)
         }
         News::Renewed(until) => Told::Extended(until),
         News::Ended(_) => Told::Over,
@@ -76,7 +76,7 @@ fn told(news: News) -> Told {
     }
 }
 
-/// A candidate that waits out of courtesy only when it is told to: see `forget_manners`.
+/// A candidate that waits out of courtesy only when it is told to: see `forget_waits`.
 #[derive(Clone)]
 pub(crate) struct Ours {
     candidate: Candidate,
@@ -92,7 +92,7 @@ pub(crate) const ELECTED: Manner = Manner::Elected { stands: true, impatient: fa
 impl Ours {
     fn after<R>(&mut self, result: R) -> R {
         if !self.polite {
-            self.candidate.forget_manners();
+            self.candidate.forget_waits();
         }
         result
     }
@@ -188,7 +188,7 @@ impl Elector for Ours {
 
     fn be_patient(&mut self, now: Moment) {
         self.polite = true;
-        self.candidate.remember_manners(now);
+        self.candidate.listen_from(now);
     }
 
     fn leads(&self) -> bool {
@@ -231,8 +231,8 @@ impl Elector for Ours {
         self.candidate.counts_on(now, write)
     }
 
-    fn met_one(&self) -> bool {
-        self.candidate.met_one()
+    fn knows_of_another(&self) -> bool {
+        self.candidate.knows_of_another()
     }
 
     fn missing_since(&self) -> Option<Moment> {

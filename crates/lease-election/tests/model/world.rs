@@ -104,7 +104,7 @@ pub(crate) trait Elector: Clone {
     /// Whether a read that finds this write applied from now on makes it the elector's own.
     fn counts_on(&self, now: Moment, write: &Self::Write) -> bool;
     /// Whether the elector knows that another created a Lease which it has not seen.
-    fn met_one(&self) -> bool;
+    fn knows_of_another(&self) -> bool;
     /// The last time at which the server reported no Lease, if no later news replaced it.
     fn missing_since(&self) -> Option<Moment>;
 
@@ -521,7 +521,7 @@ impl<E: Elector> World<E> {
             let node = self.at(i);
             let creates = |write: &E::Write| E::draft(write).1.is_none();
             // An elector that saw the Lease or knows of it does not count on earlier creations.
-            let met = node.elector.met_one() || node.elector.known().is_some();
+            let met = node.elector.knows_of_another() || node.elector.known().is_some();
             let (created, away) = match &node.flight {
                 Some(Flight { call: Call::Write(write, answer), sent }) if creates(write) => {
                     let lease = E::draft(write).2.lease_duration_seconds.unsigned_abs();

@@ -66,14 +66,14 @@ fn a_grant_is_claimed_by_a_write_of_our_own_which_keeps_what_the_controller_wrot
     let grant = bench.grant("baz");
     let _ = bench.hear(at_ms(100), grant.clone());
     let news = bench.settle(at_ms(100), None);
-    let [News::Acquired(tenure)] = &news[..] else { panic!("{news:?}") };
+    let [News::Acquired(hold)] = &news[..] else { panic!("{news:?}") };
     assert_eq!(
-        tenure.until,
+        hold.until,
         at_ms(100).after(bench.candidate.config.hold()),
         "from the sending of the claim"
     );
     let claimed = bench.lease.clone().unwrap();
-    assert_ne!(tenure.fence.resource_version, grant.version.resource_version);
+    assert_ne!(hold.fence.resource_version, grant.version.resource_version);
     let record = &claimed.record;
     assert_eq!((record.leader_transitions, &*record.strategy), (7, STRATEGY));
     assert_eq!((record.lease_duration_seconds, record.acquire_time.is_some()), (5, true));

@@ -325,8 +325,8 @@ fn a_lease_made_on_a_server_that_went_back_is_one_s_own() {
     bench.revision = 10;
     for tick in 1..=300 {
         let news = bench.settle(at_ms(tick * 100), None);
-        if let [News::Acquired(tenure)] = &news[..] {
-            assert_eq!(tenure.fence.resource_version, "11");
+        if let [News::Acquired(hold)] = &news[..] {
+            assert_eq!(hold.fence.resource_version, "11");
             assert_eq!(bench.calls.iter().filter(|call| **call == "create").count(), 1);
             return;
         }

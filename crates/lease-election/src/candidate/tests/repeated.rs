@@ -184,12 +184,12 @@ fn an_acquisition_that_was_refused_and_applied_is_a_term_from_its_sending() {
                 bench.candidate.wrote(at_ms(100), &write, Err(refusal.clone())),
                 News::Nothing
             );
-            let News::Acquired(tenure) =
+            let News::Acquired(hold) =
                 bench.candidate.heard(at_ms(200), LeaseEvent::Changed(applied))
             else {
                 panic!("{refusal}, held: {held}");
             };
-            assert_eq!(tenure.until, at_ms(0).after(config("baz").hold()));
+            assert_eq!(hold.until, at_ms(0).after(config("baz").hold()));
         }
     }
 }
