@@ -50,7 +50,7 @@ pub(crate) struct ReviewRequest<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) operation: Operation,
     pub(crate) user: &'a User,
-    /// Null if there is none.
+    /// Null without one.
     pub(crate) object: &'a Value,
     pub(crate) old_object: &'a Value,
     pub(crate) dry_run: bool,

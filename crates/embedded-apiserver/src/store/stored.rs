@@ -106,13 +106,13 @@ impl Stored {
         Self { key, revision, labels, fields, body, places, ending, unsaid, converted, written_as }
     }
 
-    /// Sets the number of the version in whose form it is stored.
+    /// Sets the number of the stored version.
     #[must_use]
     pub(crate) fn written_as(self, version: u16) -> Self {
         Self { written_as: version, ..self }
     }
 
-    /// The number of the version in whose form it is stored.
+    /// The number of the stored version.
     pub(crate) const fn version(&self) -> u16 {
         self.written_as
     }

@@ -108,7 +108,7 @@ mod called {
             (webhook, listener, client_config)
         }
 
-        /// Waits until so many requests have come.
+        /// Waits for this number of requests.
         async fn called(&self, calls: usize) {
             let called = async {
                 while self.seen.lock().len() < calls {

@@ -69,7 +69,7 @@ pub(super) fn refuse_labels(labels: Option<&Value>, causes: &mut FieldErrors) {
     causes.push(FieldError::invalid_json("spec.template.metadata.labels", labels, why));
 }
 
-/// Checks that the pods of the template run for good. `kind` is the workload in the message.
+/// Checks that the pods of the template never end. `kind` is the workload in the message.
 pub(super) fn validate_running(object: &Object, kind: &str, causes: &mut FieldErrors) {
     let path = "spec.template.spec.restartPolicy";
     let policy = text(object, path);

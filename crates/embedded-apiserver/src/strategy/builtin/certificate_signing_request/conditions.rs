@@ -1,4 +1,4 @@
-//! The conditions of a CertificateSigningRequest: who may write which, and when they changed.
+//! The conditions of a CertificateSigningRequest: their writers, and the times of their changes.
 
 use jiff::Timestamp;
 use k8s_value::{FieldError, FieldErrors};

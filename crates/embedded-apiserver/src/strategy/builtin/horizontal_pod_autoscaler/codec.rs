@@ -38,7 +38,7 @@ impl Codec for ScalerV1 {
         to_v1(object)
     }
 
-    /// As upstream, a read of what is stored completes the behavior.
+    /// As upstream, a read of the stored form completes the behavior.
     fn to_storage(&self, object: Object) -> Object {
         let mut object = to_v2(object);
         if let Some(Value::Object(behavior)) = behavior_of(&mut object) {
