@@ -304,7 +304,7 @@ fn annotations() -> Vec<Case> {
                     "scaleDown": { "selectPolicy": "Max", "policies": [percent] },
                 });
                 same("behavior", other["spec"]["behavior"].clone(), behavior.clone())?;
-                // What is stored is completed by the read alone: the same again is a write.
+                // Only a read completes the stored object, so the same object again is a write.
                 let again = t.put(&v1(t, "/a"), &made).await?.is(200)?;
                 holds("it is a write", version(&again) != version(&made))?;
                 let last = t.put(&v1(t, "/a"), &again).await?.is(200)?;

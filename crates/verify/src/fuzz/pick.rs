@@ -8,8 +8,8 @@ pub(super) fn one<T: Clone>(rng: &mut Rng, of: &[T]) -> T {
     of[rng.usize(..of.len())].clone()
 }
 
-/// Something of the JSON that nobody expects there. No empty list: docs/embedded-apiserver.md says
-/// under "Differences" what the real server makes of one.
+/// A JSON value of an unexpected type. No empty list: the real server's answer to one is listed in
+/// docs/embedded-apiserver.md under "Differences".
 pub(super) fn odd(rng: &mut Rng) -> Value {
     one(
         rng,

@@ -1,5 +1,5 @@
-//! The conversion of autoscaling/v1: its objects are stored as autoscaling/v2. Annotations hold
-//! what it has no members for. Pure.
+//! The conversion of autoscaling/v1, whose objects are stored as autoscaling/v2. Annotations hold
+//! the members that only v2 has. Pure.
 
 mod annotations;
 mod fields;

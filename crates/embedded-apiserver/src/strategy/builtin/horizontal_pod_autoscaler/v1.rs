@@ -28,8 +28,8 @@ pub(crate) static HORIZONTAL_POD_AUTOSCALER_V1: Row = Row {
 };
 
 impl Strategy for ScalerV1 {
-    /// As upstream, the conversion and not the default sets the metric of the processor. What is
-    /// converted and back has annotations as the server writes them.
+    /// As upstream, the conversion and not the default sets the metric of the processor. The round
+    /// trip through v2 writes the annotations in the server's form.
     fn default(&self, object: &mut Object) {
         fill(object, "spec", &[("minReplicas", json!(1))]);
         let new = to_v2(std::mem::take(object));

@@ -134,7 +134,7 @@ pub(super) fn add(object: &mut Object, notes: Vec<(&str, String)>) {
     }
 }
 
-/// The structs of a list; `None` if it is none. As in Go, null is an empty list or an empty struct.
+/// The structs of a list; `None` if `sent` is no list. As in Go, null is an empty list or struct.
 fn structs(sent: &Value, of: &[Field]) -> Option<Vec<Value>> {
     match sent {
         Value::Null => Some(Vec::new()),
