@@ -228,6 +228,28 @@ fn v09_each_renewal_is_in_another_second_whatever_the_wall_clock_does() {
     }
 }
 
+/// Two stores as one may have taken half of it: a Go candidate of that half alone has seen its
+/// second.
+#[test]
+fn a_renewal_after_one_that_may_be_half_applied_is_in_a_later_second() {
+    let noon = Timestamp::from_second(1_767_268_800).unwrap();
+    for touched in [true, false] {
+        let mut bench = Bench::led("baz");
+        let unknown = bench.candidate.begin_write(at_ms(0), noon, Purpose::Renew);
+        let _ = bench.candidate.wrote(at_ms(0), &unknown, Err(StoreError::unknown("500")));
+        if touched {
+            // The same record under a new version.
+            let mut lease = bench.lease.clone().unwrap();
+            lease.version.resource_version.push('0');
+            assert_eq!(bench.candidate.heard(at_ms(0), LeaseEvent::Changed(lease)), News::Nothing);
+        }
+        let next = bench.candidate.begin_write(at_ms(0), noon, Purpose::Renew);
+        let [sent, next] =
+            [unknown, next].map(|write| write.record.renew_time.unwrap().as_second());
+        assert_eq!(next > sent, touched, "{sent} {next}");
+    }
+}
+
 /// `fast()` tries again after half a second, and each applied attempt is a whole second later than
 /// the last one.
 #[test]
