@@ -1,7 +1,5 @@
 //! Standing: the stub for a build without the feature `coordinated`.
 
-#![allow(dead_code, reason = "no such election is ever made")]
-
 use std::sync::Arc;
 
 use tokio::sync::watch;
